@@ -62,8 +62,7 @@ def ask(model: AudioModel, batches: Iterator[Batch]) -> Generator[Outcome, None,
             yield from _at_once(model, batches, threads.submit, model.calls_at_once)
     elif model.capabilities.side_by_side:
         with one_core_threads() as (submit, count):
-            for outcome in _at_once(model, batches, submit, count):
-                yield replace(outcome, latency_s=outcome.latency_s / count)
+            yield from _at_once(model, batches, submit, count)
     else:
         for batch in batches:
             yield from _parts(model, batch)
@@ -107,7 +106,8 @@ def _at_once(
             return
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
             under_way.remove(future)
-            yield from future.result()
+            for outcome in future.result():
+                yield replace(outcome, latency_s=outcome.latency_s / count)
 
 
 def _parts(model: AudioModel, batch: Batch) -> Iterator[Outcome]:

@@ -38,7 +38,6 @@ _MEMBER = re.compile(
     rf"({'|'.join(_TABLES)}).parquet|{FOLDER}/(manifest|validation)\.parquet"
     rf"|{FOLDER}/clips/[\w.-]+\.flac|{FOLDER}/steering/\w+\.parquet"
 )
-_DAMAGED = (zipfile.BadZipFile, ValueError, OSError, LookupError, TypeError, RecursionError)
 
 
 class BundleError(AorError, ValueError):
@@ -121,7 +120,7 @@ def read_bundle(path: Path, extract_to: Path | None = None) -> Bundle:
         where = [f"row {part + 1}" if isinstance(part, int) else str(part) for part in first["loc"]]
         problem = ": ".join([*where, first["msg"].removeprefix("Value error, ")])
         raise BundleError(f"{path}: {one_line(problem)}") from error
-    except (*_DAMAGED, pa.ArrowException) as error:
+    except Exception as error:  # a damaged or encrypted file raises almost anything
         why = f"cannot be read as a bundle of results: {one_line(error)}"
         raise BundleError(f"{path}: {why}; 'aor export' writes one") from error
 
@@ -185,7 +184,9 @@ def import_results(path: Path, study: StudyParams, build: Path) -> Imported:
     with Store(build / STORE) as store, store.transaction():
         store.set_judge(study.profile.judge)
         store.set_plan(list(dict.fromkeys([*store.planned(IMPORTED), *trials])), IMPORTED)
-        answered = store.record(given.values())
+        present = {row.trial_key for row in store.responses()}
+        failed = {key for key, row in given.items() if row.status is Status.FAILED}
+        answered = store.record(given[key] for key in given.keys() - (failed & present))
         judged = {(verdict.trial_key, verdict.judge) for verdict in store.verdicts()}
         store.record_verdicts(
             (given[row.trial_key], row)

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -123,15 +122,15 @@ def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> pd.
     from aor_lib.models.api_settings import ApiSettings  # with the SDK, which takes its time
 
     stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
-    finished, revisions, seconds = set[str](), dict[str, str](), dict[Any, float]()
+    finished, revisions, seconds = set[str](), dict[str, str](), pd.Series(dtype=float)
     if (build / STORE).is_file():
         with Store(build / STORE) as store:
             finished = store.finished()
-            seconds = store.frame("").groupby("model")["latency_s"].mean().to_dict()
+            seconds = store.frame("").query("status == 'ok'").groupby("model").latency_s.mean()
             revisions = {trial.arm.model: trial.arm.revision for trial in store.planned(STUDY)}
     rows = []
     for card in cards:
-        total = np.zeros(4)
+        total = np.zeros(5)
         for trial in plan_trials(study, list(stimuli.values()), [absent(card, revisions)]):
             if trial.key not in finished:
                 stimulus, arm = stimuli[trial.stimulus_id], trial.arm
@@ -140,12 +139,12 @@ def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> pd.
                 texts = [arm.instruction, *arm.steps, stimulus.presented_text, stimulus.history]
                 # A token is about four bytes; later steps are sent with the answers before them.
                 tokens = len(" ".join(filter(None, texts)).encode()) / 4 + most * (calls - 1) + 64
-                total += calls * np.array([1, audio_s, tokens, most])
+                total += [1, *calls * np.array([1, audio_s, tokens, most])]
         api = card_settings(card, ApiSettings) if card.kind == "openai_api" else None
         prices = api.usd_per_million_tokens if api else None
-        usd = prices.usd(total[2], total[1], total[3]) if prices else np.nan
+        usd = prices.usd(total[3], total[2], total[4]) if prices else np.nan
         minutes = total[0] * seconds.get(card.id, np.nan) / 60
-        rows.append((card.id, total[0], total[1], minutes, usd))
+        rows.append((card.id, total[1], total[2], minutes, usd))
     return pd.DataFrame(rows, columns=["model", "calls", "audio_s", "minutes", "usd"])
 
 

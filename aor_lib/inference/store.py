@@ -55,6 +55,7 @@ CREATE TABLE IF NOT EXISTS provenance (
 );
 CREATE TABLE IF NOT EXISTS judge (id);
 """
+_IN_PLAN = "WHERE trial_key IN (SELECT trial_key FROM plan)"
 _ARM = TypeAdapter(Arm)
 _arm = lru_cache(maxsize=1000)(_ARM.validate_json)
 _Row = TypeVar("_Row", bound=Row)
@@ -162,13 +163,11 @@ class Store(AbstractContextManager["Store"]):
 
     def responses(self) -> list[Response]:
         """Responses to planned trials, by key."""
-        return self._rows(
-            Response, "FROM responses WHERE trial_key IN (SELECT trial_key FROM plan)"
-        )
+        return self._rows(Response, f"FROM responses {_IN_PLAN}")
 
     def verdicts(self) -> list[Verdict]:
         """Verdicts on the responses to planned trials, by key."""
-        return self._rows(Verdict, "FROM verdicts WHERE trial_key IN (SELECT trial_key FROM plan)")
+        return self._rows(Verdict, f"FROM verdicts {_IN_PLAN}")
 
     def unjudged(self, judge: str, version: str) -> list[Response]:
         """Responses without a verdict of this version of the judge, by key."""

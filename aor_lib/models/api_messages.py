@@ -38,8 +38,8 @@ _WITHHELD = re.compile(
     "|refusal",
     re.IGNORECASE,
 )
-_BROKEN_OFF = ("abort", "error")
-"""Finish reasons of vLLM and SGLang where the server itself gave up, with whatever text it had."""
+_BROKEN_OFF = {"abort", "cancelled", "error", "insufficient_system_resource", "timeout"}
+"""Finish reasons where the server itself gave up, with whatever text it had."""
 _OF_GATEWAY = re.compile(r"\[(?:gateway|proxy|error)\]", re.IGNORECASE)
 """Begins the text that some gateways send as the answer when the server behind them gave none."""
 _FINISH_REASONS = ("finish_reason", "finishReason", "native_finish_reason")
@@ -120,20 +120,21 @@ def joined(events: str) -> dict[str, Any]:
 def read_response(response: Any, key: str) -> Answer | Failure:
     """Read a model's answer from a response, or say why there is none."""
     blocked = next(filter(None, _stated(response, _BLOCK_REASONS)), None)
-    ends = filter(_is_withheld, _stated(response, _FINISH_REASONS))
-    if reason := blocked or next(ends, None):
+    ends = list(_stated(response, _FINISH_REASONS))
+    if reason := blocked or next(filter(_is_withheld, ends), None):
         notice = quote(reason, key)[:40]
         return Failure(f"content filter: the provider withheld the answer ({notice})", blocked=True)
     choice = as_mapping(_first(as_mapping(response).get("choices")))
     # Gateways pass on an error of the server behind them as a response like others.
     if error := as_mapping(response).get("error") or choice.get("error"):
         return Failure(f"error in a response: {quote(error, key)}")
+    if broken_off := _BROKEN_OFF.intersection(str(end).lower() for end in ends):
+        return Failure(f"the server broke the answer off (finish_reason {min(broken_off)})")
     reason, message = choice.get("finish_reason"), as_mapping(choice.get("message"))
     # A refusal in the field of its own is the model's answer as much as any.
-    text = (_text(message.get("content")) or _text(message.get("refusal"))).strip()
+    texts = [_text(message.get(name)).strip() for name in ("content", "refusal")]
+    text = next((text for text in texts if "".join(filter(str.isprintable, text)).strip()), "")
     tokens = as_mapping(as_mapping(response).get("usage")).get("completion_tokens")
-    if reason in _BROKEN_OFF:
-        return Failure(f"the server broke the answer off (finish_reason {reason})")
     if not message:
         return Failure(f"malformed response: {quote(response, key)}")
     if not text:
@@ -244,10 +245,10 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _text(content: Any) -> str:
-    # A string, or parts of text and of reasoning.
+    # A string, or parts of text, of reasoning or of a refusal.
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    texts = [part.get("text") for part in map(as_mapping, parts) if part.get("type") == "text"]
-    return "".join(text for text in texts if isinstance(text, str))
+    said = [part for part in map(as_mapping, parts) if part.get("type") in ("text", "refusal")]
+    return "".join(text for part in said if isinstance(text := part.get(part["type"]), str))
 
 
 def _first(items: object) -> object:

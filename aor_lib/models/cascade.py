@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 VERSION = 4
 """Raised with every change to what is read of the same clip, or how; part of a model's revision."""
 WEIGHTS = Path(__file__).parent / "weights"
+_EMPTY = Failure("empty answer: no text was generated")
 
 _preparing = threading.Lock()
 """Held while weights load, else they would be loaded twice, and while a clip is heard, which for a
@@ -89,7 +90,7 @@ class Cascade(GradualModel):
                 prompts.setdefault(asked, []).append((index, account))
         for answers in model.answers(list(prompts), generation):
             yield {
-                index: replace(answer, heard=account)
+                index: replace(answer, heard=account) if answer.text else _EMPTY
                 for asked, answer in answers.items()
                 for index, account in prompts[asked]
             }

@@ -224,10 +224,8 @@ def _answers(
     padding, ends = (getattr(network.generation_config, f"{n}_token_id") for n in ("pad", "eos"))
     results: list[Answer | Failure] = []
     for text, tokens in zip(texts, written.tolist(), strict=True):
-        answer = Answer(
-            text.strip(),
-            sum(token != padding for token in tokens),
-            finish_reason="length" if set(tokens).isdisjoint(ends) else "stop",
-        )
+        ended = "length" if set(tokens).isdisjoint(ends) else "stop"
+        length = sum(token != padding for token in tokens)
+        answer = Answer(text.strip(), length, finish_reason=ended)
         results.append(answer if answer.text else Failure("empty answer: no text was generated"))
     return results

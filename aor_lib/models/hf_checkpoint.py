@@ -59,11 +59,9 @@ def local_folder(card: ModelCard) -> Path | None:
 
 
 def _folder_hash(path: Path) -> str:
-    # Weights take too long to read: their sizes count.
-    content: dict[str, str | int] = {}
+    content = {}
     for file in sorted(file for file in path.rglob("*") if file.is_file()):
-        settles = file.suffix in {".json", ".jinja", ".txt", ".model", ".py"}
-        content[file.relative_to(path).as_posix()] = (
-            hashlib.sha256(file.read_bytes()).hexdigest() if settles else file.stat().st_size
-        )
+        with file.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        content[file.relative_to(path).as_posix()] = digest
     return content_hash(content)

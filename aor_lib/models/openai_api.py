@@ -189,6 +189,8 @@ class OpenAIModel:
         try:
             # Not chat.completions.create: it rebuilds every message, and checks nothing.
             response = await self._client.post("/chat/completions", cast_to=object, body=made.body)
+            if self._away_since is not None:
+                vars(self).pop("server", None)  # another one may have taken its place
             self._is_reached, self._away_since = True, None
             if isinstance(response, str) and "data:" in response:
                 response = api_messages.joined(response)

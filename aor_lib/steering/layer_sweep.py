@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from aor_lib.config.records import Condition, Generation
 from aor_lib.judge.judgement import Judge
-from aor_lib.models.base import AudioModel, Conversation, Failure, ModelError
+from aor_lib.models.base import AudioModel, Conversation, Failure
 from aor_lib.steering import SteeringError
 from aor_lib.steering.choice import Rates, best
 from aor_lib.steering.directions import Requests, candidates, variants
@@ -130,11 +130,10 @@ def _score_beginnings(
     model: AudioModel, judge: Judge, tokens: int, asked: Sequence[Conversation]
 ) -> Scores:
     answers = model.answer(asked, Generation(max_new_tokens=tokens))
-    texts = [answer.text for answer in answers if not isinstance(answer, Failure)]
-    if len(texts) < len(asked):
-        raise ModelError(f"{model.card.id}: some requests brought no answer")
+    texts = ["" if isinstance(answer, Failure) else answer.text for answer in answers]
     judged = judge.judgements([(text, None) for text in texts])
-    return np.array([judgement.p_refusal or 0.0 for judgement in judged])
+    # Neither a missing answer nor one without a verdict is a refusal or compliance.
+    return np.array([0.5 if one.p_refusal is None else one.p_refusal for one in judged])
 
 
 def _evenly_spaced(number: int, most: int) -> npt.NDArray[np.intp]:

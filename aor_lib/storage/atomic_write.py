@@ -12,7 +12,7 @@ from typing import BinaryIO
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Yield a stream whose content becomes ``path`` when the block ends without an error.
 
-    Its folder is made. An OSError (a full disk, say) names ``path``, which is as it was.
+    Its folder is made. An OSError of no other file (a full disk) names ``path``, kept as it was.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -25,6 +25,8 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
         finally:
             Path(partial).unlink(missing_ok=True)
     except OSError as error:
+        if error.errno is None or not str(error.filename or ".partial").endswith(".partial"):
+            raise
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 

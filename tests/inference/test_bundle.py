@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from aor_lib.inference import exchange
 from aor_lib.inference.exchange import BundleError, read_bundle, write_bundle
 from aor_lib.models.base import Answer, Failure
 from tests.conftest import make_text_stimuli
@@ -16,7 +17,6 @@ from tests.inference.conftest import Machine, model
 
 SECRET = "this text must not be quoted"
 ODD = " \t\u00a0\u2028\x00\U0001f600\ud7ff'\"\\<b>"
-TABLES = ("trials.parquet", "responses.parquet", "verdicts.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_a_bundle_is_read_back_as_it_was_written(made, tmp_path):
         write_bundle(read, tmp_path / "again.zip", {})
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", [f"{name}.parquet" for name in exchange._TABLES])
 def test_an_altered_or_missing_file_is_refused_and_named(made, spoiled, name):
     content = bytearray(content_of(made, name))
     content[len(content) // 2] ^= 1
@@ -86,6 +86,13 @@ def test_what_is_no_bundle_is_refused(spoiled, tmp_path):
     for text in (b"", b"[]", b"[" * 100_000, None):
         assert "bundle" in refused(spoiled({"manifest.json": text}))
     assert "cannot be read" in refused(spoiled({"responses.parquet": b"\xff"}))
+    with zipfile.ZipFile(tmp_path / "some.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("manifest.json", json.dumps(list(range(300))))
+    whole = (tmp_path / "some.zip").read_bytes()
+    for place, byte in enumerate(whole):  # damaged, said to be encrypted, or compressed otherwise
+        spoilt = whole[:place] + bytes([byte ^ 0xFF]) + whole[place + 1 :]
+        (tmp_path / "some.zip").write_bytes(spoilt)
+        refused(tmp_path / "some.zip")
 
 
 @pytest.mark.parametrize("name", ["study/clips/../../x.flac", "run.py", "study/results.sqlite"])

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from aor_lib.inference import engine
+from aor_lib.inference import asking, engine
 from aor_lib.models.base import Answer, Failure
 from tests.conftest import ScriptedModel, make_text_stimuli
 from tests.inference.conftest import outcomes_in, run_texts
@@ -38,6 +38,13 @@ def test_failures_and_empty_answers_are_failures_and_they_alone_are_tried_again(
     second = run_texts(path, [again], make_text_stimuli(40))
     assert (len(second.finished), len(second.failed)) == (40, 0)
     assert sum(map(len, again.asked)) == 20  # none that was answered or blocked
+
+
+def test_trials_that_are_asked_at_once_share_the_time_that_they_take(monkeypatch):
+    model = ScriptedModel()
+    model.calls_at_once = 4
+    monkeypatch.setattr(asking, "_parts", lambda model, batch: [asking.Outcome(batch, {}, 8.0)])
+    assert [outcome.latency_s for outcome in asking.ask(model, iter([{}]))] == [2.0]
 
 
 def test_stimuli_of_the_same_content_are_asked_once_and_both_answered(path, stimuli):

@@ -58,16 +58,18 @@ def test_imported_models_stand_beside_the_studys_own_with_their_titles_and_origi
 
 def test_nothing_is_replaced_by_a_failure_nor_an_answer_by_another(machine):
     def at(name, *answers):
-        by_text = dict(zip((f"text {n}" for n in range(4)), answers, strict=True))
-        return machine(name, 4).ask(model("other", by_text.__getitem__))
+        by_text = dict(zip((f"text {n}" for n in range(5)), answers, strict=True))
+        return machine(name, 5).ask(model("other", by_text.__getitem__))
 
     blocked, failed = Failure("content filter", blocked=True), Failure("busy")
-    mine = at("mine", Answer("Mine.", 1), Answer("Mine.", 1), blocked, failed)
-    theirs = at("theirs", failed, Answer("I cannot help.", 1), Answer("A", 1), Answer("New.", 1))
+    mine = at("mine", *[Answer("Mine.", 1)] * 2, blocked, failed, failed)
+    refusal, new = Answer("I cannot help.", 1), Answer("New.", 1)
+    theirs = at("theirs", failed, refusal, Answer("A", 1), new, Failure("slow"))
     before = load_results(mine.build)
     assert take(theirs.export(), mine).answered == 1
     after = load_results(mine.build)
-    assert after["status"].to_list() == ["ok", "ok", "blocked", "ok"]
+    assert after["status"].to_list() == ["ok", "ok", "blocked", "ok", "failed"]
+    assert after["error"][4] == "busy"
     assert after["response"].dropna().to_list() == ["Mine.", "Mine.", "New."]
     assert after["label"][:3].to_list() == before["label"][:3].to_list()
     assert after["label"][3] == load_results(theirs.build)["label"][3]

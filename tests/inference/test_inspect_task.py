@@ -31,13 +31,7 @@ REFUSAL = "I'm sorry, but I can't help with that."
 
 def answer(messages):
     """A refusal to each, after a thought, but an error, an empty and a withheld answer."""
-    from inspect_ai.model import (
-        ChatCompletionChoice,
-        ChatMessageAssistant,
-        ContentReasoning,
-        ContentText,
-        ModelOutput,
-    )
+    from inspect_ai import model as chat
 
     last = messages[-1].text
     if last == "text 0":
@@ -45,10 +39,11 @@ def answer(messages):
     if last == "text 1":
         return "  "
     if messages[0].role == "system":
-        return ModelOutput.from_content("model", "Blocked.", stop_reason="content_filter")
-    parts = [ContentReasoning(reasoning="Hm."), ContentText(text=f"{REFUSAL} {len(messages)}")]
-    message = ChatMessageAssistant(content=parts)
-    return ModelOutput(choices=[ChatCompletionChoice(message=message, stop_reason="stop")])
+        return chat.ModelOutput.from_content("model", "Blocked.", stop_reason="content_filter")
+    text = chat.ContentText(text=f"{REFUSAL} {len(messages)}")
+    message = chat.ChatMessageAssistant(content=[chat.ContentReasoning(reasoning="Hm."), text])
+    choice = chat.ChatCompletionChoice(message=message, stop_reason="stop")
+    return chat.ModelOutput(choices=[choice])
 
 
 @pytest.fixture(scope="module")

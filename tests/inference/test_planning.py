@@ -5,8 +5,11 @@ import pytest
 from aor_lib.config.params import load_study
 from aor_lib.config.profile import Prompt
 from aor_lib.config.records import Condition, Intent, Split
-from aor_lib.inference.planning import conversation, left_out, plan_trials
-from aor_lib.models.base import Capabilities
+from aor_lib.inference.asking import response_of
+from aor_lib.inference.planning import absent, conversation, forecast, left_out, plan_trials
+from aor_lib.inference.store import STORE, Store
+from aor_lib.models.base import Answer, Capabilities, Failure
+from aor_lib.stimuli.manifest import load_stimuli, write_manifest
 from tests.conftest import ScriptedModel, make_text_stimuli
 
 
@@ -35,14 +38,9 @@ def able(**capabilities):
 def test_mitigations_are_tried_on_core_stimuli_over_benign_scenes(write_profile, stimuli):
     study = load_study(write_profile())
     trials = plan_trials(study, stimuli, [able()])
-    assert [(t.stimulus_id, t.arm.mitigation) for t in trials] == [
-        ("s0", "none"),
-        ("a", "none"),
-        ("b", "none"),
-        ("c", "none"),
-        ("a", "chain_of_thought"),
-        ("a", "chain_of_thought.control"),
-    ]
+    as_it_is = [(name, "none") for name in ("s0", "a", "b", "c")]
+    mitigated = [("a", "chain_of_thought"), ("a", "chain_of_thought.control")]
+    assert [(t.stimulus_id, t.arm.mitigation) for t in trials] == as_it_is + mitigated
     assert not left_out(study, stimuli, [able()])
 
 
@@ -100,6 +98,19 @@ def test_core_clips_of_the_dev_split_are_asked_of_models_that_are_steered(
     trials = plan_trials(load_study(profile), clips, [able(activations=activations)])
     assert [t.stimulus_id for t in trials if t.arm.mitigation == "none"] == asked
     assert {t.stimulus_id for t in trials if t.arm.mitigation != "none"} == {"test"}
+
+
+def test_the_time_that_is_left_goes_by_trials_and_by_answers(write_profile, stimuli, tmp_path):
+    write_manifest([clip.model_copy(update={"split": Split.TEST}) for clip in stimuli], tmp_path)
+    profile = write_profile(models=["ref-permissive"], mitigations=["none", "scene_first"])
+    study = load_study(profile)
+    trials = plan_trials(study, load_stimuli(tmp_path), [absent(study.models[0], {})])
+    results = {trials[0].key: (Answer("Sure.", 1), 60.0), trials[-1].key: (Failure("busy"), 900.0)}
+    with Store(tmp_path / STORE) as store:
+        store.set_plan(trials)
+        store.record(response_of(key, *result) for key, result in results.items())
+    [row] = forecast(study, tmp_path, study.models).itertuples()
+    assert row.minutes == len({t.key for t in trials} - {trials[0].key}) < row.calls
 
 
 def test_probes_ask_what_is_heard_over_the_benign_scenes_of_the_first_requests(

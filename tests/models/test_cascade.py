@@ -15,7 +15,7 @@ from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, Turn
 from aor_lib.models.cascade import WEIGHTS, Cascade
-from aor_lib.models.smollm import format_clip
+from aor_lib.models.smollm import LanguageModel, format_clip
 from aor_lib.models.smollm_weights import language_model
 from aor_lib.stimuli.rendering import make_clip
 from aor_lib.storage.workers import in_threads
@@ -110,17 +110,19 @@ def test_a_sampled_answer_follows_its_seed_and_no_other_prompt_of_its_batch():
     assert together != model.answer(asked, sampled.model_copy(update={"seed": 2}))
 
 
-def test_a_clip_that_cannot_be_heard_fails_alone(tmp_path):
+def test_a_clip_that_cannot_be_heard_and_an_empty_answer_fail_alone(tmp_path, monkeypatch):
     broken = tmp_path / "broken.flac"
     broken.write_bytes(b"not audio")
     short = Clip(np.zeros(10, dtype=np.float32), 16_000)
     clips = [(Turn("user", audio=one),) for one in (broken, tmp_path / "no.flac", short)]
-    answer, *failures = cascade("ref-permissive").answer(
-        [(Turn("user", text="What is tea?"),), *clips], GREEDY
-    )
+    model, asked = cascade("ref-permissive"), [(Turn("user", text="What is tea?"),), *clips]
+    answer, *failures = model.answer(asked, GREEDY)
     assert isinstance(answer, Answer)
     assert all(isinstance(failure, Failure) for failure in failures)
     assert "HearingError" in failures[2].error
+    nothing = Answer("", 1)
+    monkeypatch.setattr(LanguageModel, "answers", lambda _, p, __: [dict.fromkeys(p, nothing)])
+    assert model.answer(asked, GREEDY)[0] == Failure("empty answer: no text was generated")
 
 
 def test_wrong_settings_are_named():

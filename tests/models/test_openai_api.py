@@ -20,7 +20,7 @@ from aor_lib.inference.asking import provenance_of
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
 from aor_lib.models.openai_api import OpenAIModel
-from tests.models.loopback import KEY, completion, error, streamed
+from tests.models.loopback import KEY, completion, error, json_reply, streamed
 
 GENERATION = Generation(max_new_tokens=7, temperature=0.5, seed=11)
 PRICES = {"text_input": 0, "audio_input": 0, "output": 1e6, "audio_tokens_per_s": 10}
@@ -77,14 +77,8 @@ def test_a_request_holds_the_sound_and_the_settings(server, tmp_path):
     assert model.answer([asked], GENERATION) == [FINE]
     [request] = server.requests
     system, spoken = request.body.pop("messages")
-    assert request.body == {
-        "model": "tiny",
-        "max_completion_tokens": 7,
-        "temperature": 0.5,
-        "top_p": 1.0,
-        "seed": 11,
-        "reasoning_effort": "none",
-    }
+    drawn = {"max_completion_tokens": 7, "temperature": 0.5, "top_p": 1.0, "seed": 11}
+    assert request.body == {"model": "tiny", "reasoning_effort": "none"} | drawn
     [part] = spoken["content"]
     wav = io.BytesIO(base64.b64decode(part["input_audio"]["data"]))
     sent, rate = soundfile.read(wav, dtype="int16")
@@ -98,6 +92,9 @@ def test_a_request_holds_the_sound_and_the_settings(server, tmp_path):
 NO_ANSWER = [
     (error(500, "boom"), 3, False, "InternalServerError: .*boom"),
     (completion("Half an ans", "abort"), 1, False, ".*abort"),
+    (completion("Half an ans", "TIMEOUT"), 1, False, ".*timeout"),
+    (json_reply({"choices": [{"native_finish_reason": "error"}]}), 1, False, ".*broke .*error"),
+    (completion("\0 \u200b\ufeff"), 1, False, "empty answer: "),
     (BROKEN_OFF, 3, False, "ContentLengthError: "),
     ((200, {}, b'{"choices": [{"index"'), 1, False, "JSONDecodeError: "),
     ((413, {}, b"<h1>Too large"), 1, False, "APIStatusError: .*<h1>Too large"),
@@ -139,16 +136,17 @@ def test_what_is_cut_off_comes_in_parts_or_pieces_or_refuses_in_its_own_field_is
     assert cut_off == Answer("Well, it", 5, finish_reason="length")
     parts = [{"type": "thinking", "thinking": "A game."}, {"type": "text", "text": "Well, it"}]
     assert answer_to(server, completion(parts, "length")) == cut_off
-    refusal = answer_to(server, completion(None, refusal="I can't."))
-    assert refusal == Answer("I can't.", 5, finish_reason="stop")
+    part = {"type": "refusal", "refusal": "I can't."}
+    replies = [completion(text, refusal="I can't.") for text in (None, " ")]
+    for reply in (*replies, completion([part])):
+        assert answer_to(server, reply) == Answer("I can't.", 5, finish_reason="stop")
 
 
 def test_a_file_that_cannot_be_read_fails_alone(server, tmp_path):
     (tmp_path / "corrupt.flac").write_bytes(b"fLaC, or so it says")
     broken = [(Turn("user", audio=tmp_path / f"{name}.flac"),) for name in ("corrupt", "missing")]
-    first, *failures, last = OpenAIModel(card(server)).answer(
-        [ask("good"), *broken, ask("good")], GENERATION
-    )
+    asked = [ask("good"), *broken, ask("good")]
+    first, *failures, last = OpenAIModel(card(server)).answer(asked, GENERATION)
     assert first == last == FINE
     assert all(isinstance(failure, Failure) for failure in failures)
 
@@ -216,10 +214,13 @@ def test_what_a_server_says_of_itself_is_known(server, pages, fingerprint, expec
 
 
 def test_a_server_that_is_restarted_is_waited_for_and_it_is_said_once_for_how_long(server, caplog):
+    settings = {"restart_s": 600, "max_retries": 1, "concurrency": 1, "api_key_variable": None}
+    server.pages, model = VLLM, OpenAIModel(card(server, **settings))
+    before = provenance_of(model).device
     away = itertools.repeat(error(503, "loading"), 20)
-    server.reply = lambda _: next(away, completion("Fine."))
-    model = OpenAIModel(card(server, restart_s=600, max_retries=1, concurrency=1))
+    server.pages, server.reply = LLAMA, lambda _: next(away, completion("Fine."))
     assert model.answer([ask("1"), ask("2")], GENERATION) == [FINE, FINE]
+    assert provenance_of(model).device != before
     assert len(server.requests) == 22
     [said] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert re.fullmatch("tiny-api: .*600 s.*loading.*", said)
@@ -263,13 +264,8 @@ def test_a_request_that_hangs_ends_by_the_cards_timeout_and_is_asked_again(serve
 
 def test_the_key_is_in_no_log_or_message(server, caplog, capfd):
     caplog.set_level(logging.DEBUG)
-    replies = [
-        error(500, f"boom {KEY}"),
-        error(400, f"what is {KEY}"),
-        (200, {}, f'{{"choices": "{KEY}"}}'.encode()),
-        (200, {}, f"{KEY}".encode()),
-        None,
-    ]
+    replies = [error(500, f"boom {KEY}"), error(400, f"what is {KEY}"), None]
+    replies += [(200, {}, body.encode()) for body in (f'{{"choices": "{KEY}"}}', KEY)]
     results = [answer_to(server, reply, max_retries=0) for reply in replies]
     with pytest.raises(ModelError) as unknown:
         answer_to(server, error(404, f"{KEY} may not use it"))

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from aor_lib.judge import JUDGES
-from aor_lib.models.base import Answer, Turn
+from aor_lib.models.base import Answer, Failure, Turn
 from aor_lib.steering import SteeringError
 from aor_lib.steering.directions import Requests
 from aor_lib.steering.layer_sweep import REQUESTS, learn_estimate, some_of_each_kind
@@ -50,6 +50,8 @@ def test_estimates_are_of_the_model_as_it_is_steered(asked):
     np.testing.assert_array_equal(estimate(ASKED) > 0.5, REFUSED)
     with steered(model, Intervention(1, AWAY, 1.0)):
         assert (estimate(ASKED) > 0.5).all()
+    model.answer = lambda asked, generation: [Failure("empty answer") for _ in asked]
+    assert (estimate(ASKED) == 0.5).all(), "neither refusals nor compliance"
 
 
 def test_a_model_whose_beginnings_tell_nothing_is_not_estimated(asked):

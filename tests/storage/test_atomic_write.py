@@ -22,6 +22,13 @@ def test_a_full_disk_is_reported_with_the_file_whose_old_content_alone_is_left(t
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_an_error_of_another_file_or_in_words_of_its_own_is_left_as_it_is(tmp_path):
+    for error in (FileNotFoundError(errno.ENOENT, "Not found", "b.flac"), OSError("set AOR_CACHE")):
+        with pytest.raises(OSError, match=r"flac|CACHE") as caught, atomic_write(tmp_path / "a"):
+            raise error
+        assert caught.value is error
+
+
 def test_a_folder_is_there_when_the_block_ends_with_the_permissions_of_any(tmp_path):
     (tmp_path / "other").mkdir()
     with atomic_folder(tmp_path / "in" / "a") as folder:
