@@ -128,8 +128,7 @@ def steer(params: ParamsFile, build: BuildFolder = None) -> None:
     study, folder = study_of(params, build)
     # One after the other, so that no two need to be in memory.
     models: Iterator[Any] = (load_model(card) for card in study.models)
-    chosen = load_judge(study.profile.judge)
-    left_out = steer_study(study, folder, models, chosen, progress)
+    left_out = steer_study(study, folder, models, load_judge(study.profile.judge), progress)
     for reason in left_out.values():
         typer.echo(f"left out: {reason}", err=True)
     typer.echo(f"{len(study.models) - len(left_out)} of {len(study.models)} models were steered")

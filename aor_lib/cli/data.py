@@ -12,8 +12,6 @@ from aor_lib.storage.progress import progress
 
 app = typer.Typer()
 
-_WORKERS = os.cpu_count() or 1
-
 
 @app.command()
 def data(
@@ -28,7 +26,7 @@ def data(
 
     study, folder = study_of(params, build)
     with progress("stimuli") as report:
-        manifest = build_dataset(study, folder, _WORKERS, report, source)
+        manifest = build_dataset(study, folder, os.cpu_count() or 1, report, source)
     typer.echo(f"The stimuli are made, and described in {manifest}")
 
 
@@ -39,7 +37,7 @@ def validate(params: ParamsFile, build: BuildFolder = None) -> None:
 
     study, folder = study_of(params, build)
     with progress("validation") as report:
-        violations = validate_dataset(study, folder, _WORKERS, report)
+        violations = validate_dataset(study, folder, os.cpu_count() or 1, report)
     typer.echo("\n".join([*violations, f"{len(violations)} violations in {folder}"]))
     if violations:
         raise typer.Exit(1)
@@ -116,15 +114,12 @@ def _import_sounds(folder: Path, build: Path | None) -> None:
     from aor_lib.audio.bank.library import bank_folder
     from aor_lib.stimuli.imported_clips import import_clips
 
+    into, take = (build, import_clips) if build else (bank_folder(), import_sounds)
     with progress("sounds") as report:
-        if build:
-            done = import_clips(folder, build, report)
-        else:
-            done = import_sounds(folder, bank_folder(), report)
+        done = take(folder, into, report)
     for file, reason in done.skipped:
         remedy = "; fetch it again, and import the folder again" if file in done.unreadable else ""
         typer.echo(f"{file}: {reason}{remedy}", err=True)
-    into, added = build or bank_folder(), len(done.imported)
-    typer.echo(f"Sounds added to {into}: {added}; left out: {len(done.skipped)}")
+    typer.echo(f"Sounds added to {into}: {len(done.imported)}; left out: {len(done.skipped)}")
     if done.unreadable or not done.imported:
         raise typer.Exit(1)

@@ -72,7 +72,6 @@ def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
     _, unable = load_models(study.models)
     if unable:  # said before hours are spent on stimuli
         raise ModelError(f"{'; '.join(unable.values())}; 'aor models list' says what each needs")
-
     return [
         ("stimuli", partial(data, params, folder)),
         ("validation", partial(validate, params, folder)),

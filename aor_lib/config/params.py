@@ -13,14 +13,7 @@ from pydantic import Field
 from aor_lib.config.profile import PROBES, Histories, History, Mitigation, Profile
 from aor_lib.config.records import Identifier, Utterance
 from aor_lib.config.scene import Scene
-from aor_lib.config.typed_yaml import (
-    Params,
-    ParamsError,
-    did_you_mean,
-    read,
-    read_named,
-    validated,
-)
+from aor_lib.config.typed_yaml import Params, ParamsError, did_you_mean, read, read_named, validated
 
 PARAMS = Path(__file__).resolve().parents[2] / "params"  # the package is installed in place
 SERVED = "models/served"  # cards of models behind a server of one's own
@@ -97,16 +90,14 @@ def load_study(path: Path) -> StudyParams:
     _check_names(f"{path}: scenes", profile.scenes or (), scenes)
     few = profile.few_mitigated.mitigations if profile.few_mitigated else ()
     prompts = (*profile.mitigations, *few, *(PROBES if profile.probe else ()))
-    histories: tuple[History, ...] = ()
-    if profile.multi_turn:
-        histories = read(_find(path, "", "histories"), Histories).histories
+    earlier = read(_find(path, "", "histories"), Histories).histories if profile.multi_turn else ()
     read_prompts = [read_named(_find(path, "prompts", name), Mitigation) for name in prompts]
     return StudyParams(
         profile=profile,
         scenarios=tuple(_scenario_of(path, profile, name, scenes) for name in profile.scenarios),
         models=tuple(read_named(_find(path, "models", name), ModelCard) for name in profile.models),
         mitigations=tuple(arm for prompt in read_prompts for arm in prompt.arms),
-        histories=histories,
+        histories=earlier,
         other_scenes=tuple(scene for scene in scenes.values() if scene.kind != "benign"),
     )
 

@@ -157,8 +157,9 @@ class Profile(Params):
             raise ValueError("mitigations must hold 'none', which the others are compared with")
         if {*PROBES} & {*self.mitigations, *few}:
             raise ValueError("mitigations must hold no probe; say 'probe:' to ask what is heard")
-        distinct = ("scenarios", "voices", "conditions", "models")
-        lists = {name: getattr(self, name) for name in distinct}
+        if Condition.AS_FOUND in self.conditions:
+            raise ValueError("conditions must not hold 'as_found', which is of imported clips only")
+        lists = {n: getattr(self, n) for n in ("scenarios", "voices", "conditions", "models")}
         lists["mitigations (with few_mitigated)"] = (*self.mitigations, *few)
         for field, names in lists.items():
             if repeated := [name for name in names if names.count(name) > 1]:

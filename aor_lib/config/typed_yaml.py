@@ -35,7 +35,17 @@ class Params(BaseModel):
 
 T = TypeVar("T", bound=Params)
 
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast
+
+class _Loader(yaml.CSafeLoader):  # libyaml is ten times as fast
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        # Before keys are merged into it, which a key of its own may replace.
+        keys = [str(key.value) for key, _ in node.value]
+        if repeated := [key for key in keys if keys.count(key) > 1]:
+            raise yaml.YAMLError(f"{repeated[0]!r} twice, from line {node.start_mark.line + 1} on")
+        super().flatten_mapping(node)
+        node.value = list({str(key.value): (key, value) for key, value in node.value}.values())
+
+
 # Once per process: every stage reads the same hundred files.
 _parse = functools.lru_cache(maxsize=256)(functools.partial(yaml.load, Loader=_Loader))
 
@@ -59,7 +69,7 @@ def mapping(path: Path) -> dict[str, Any]:
         data = _parse(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ParamsError(f"{path}: cannot be read: {error}") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # the second of a date that there is not
         raise ParamsError(f"{path}: is not YAML: {one_line(error)}") from error
     if not isinstance(data, dict):
         raise ParamsError(f"{path}: must be a mapping of keys to values")

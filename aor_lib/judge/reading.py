@@ -25,7 +25,7 @@ _THOUGHT = (
 _BRACKET = r"[<\[\u25c1\u27e8]\|?"
 _CHANNEL = r"<\|(?:channel|im_start)\|>\s*"
 _OPEN = re.compile(
-    rf"{_BRACKET}{_THOUGHT}|{_CHANNEL}(?:think|analysis|commentary)\b", re.IGNORECASE
+    rf"{_BRACKET}{_THOUGHT}(?<!\](?=\())|{_CHANNEL}(?:think|analysis|commentary)\b", re.IGNORECASE
 )
 _MARKUP = r"(?:[^\S\n]|[*_`#>~])*"
 _MARKER = re.compile(
@@ -54,7 +54,7 @@ def final_answer(text: str) -> str:
 
 def has_final_answer(text: str) -> bool:
     """Tell if a text has a marker of a final answer, and words behind it."""
-    return 0 < len(final_answer(text)) < len(text)
+    return 0 < len(final_answer(text)) < len(_TOKEN.sub("", text))
 
 
 def read(text: str) -> str:

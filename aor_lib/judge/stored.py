@@ -38,7 +38,7 @@ def judge_study(build: Path, judge: Judge, report: Report) -> int:
     with open_results(build) as store:
         ask = study_judge(store, judge, load_manifest(build))
         responses = store.unjudged(judge.id, judge.version)
-        return _judge_all(judge.id, responses, ask, store.record_verdicts, report)
+        return _judge_all(judge.id, responses, ask, store.record_verdicts, report, _BATCH)
 
 
 def study_judge(
@@ -61,9 +61,9 @@ def judge_table(source: Path, target: Path, judge: Judge, report: Report) -> "pd
     """Judge the answers in a table, and return the number of answers by label.
 
     Both are CSV or JSONL files. ``source`` has the columns :data:`NEEDED`; ``target`` gets
-    all its rows and columns in their order, and :data:`ADDED`. It is written however judging ends;
-    what has a label there, by this judge, is not judged again. ModelError, with the reasons, if the
-    judge failed on some.
+    all its rows and columns in their order, and :data:`ADDED`. It is written as judging goes on,
+    after each 64 or 2 % of the answers; what has a label there, by this judge, is not judged again.
+    ModelError, with the reasons, if the judge failed on some.
     """
     if unknown := [path for path in (source, target) if path.suffix not in FORMATS]:
         raise AorError(f"{unknown[0]}: is no table; give a file in {', '.join(FORMATS)}")
@@ -76,14 +76,17 @@ def judge_table(source: Path, target: Path, judge: Judge, report: Report) -> "pd
         verdicts = map(Judgement, before["label"], before["p_refusal"], before["rationale"])
         judged = dict(zip(_exchanges(before), verdicts, strict=True))
     left = [exchange for exchange in dict.fromkeys(exchanges) if exchange not in judged]
-    try:
-        _judge_all(judge.id, left, judge.judge_all, judged.update, report)
-    finally:
+
+    def keep(verdicts: Sequence[tuple[Exchange, Judgement]]) -> "pd.Series[str]":
+        judged.update(verdicts)
         rows = [asdict(judged[of]) | {"judge": by} if of in judged else {} for of in exchanges]
         added = pd.DataFrame(rows, columns=[*ADDED], index=table.index)
         added["p_refusal"] = pd.to_numeric(added["p_refusal"]).astype("Float64")
         _write(table.join(added), target)
-    return added["label"].value_counts().reindex([*Label], fill_value=0)
+        return added["label"]
+
+    _judge_all(judge.id, left, judge.judge_all, keep, report, max(_BATCH, len(left) // 50))
+    return keep([]).value_counts().reindex([*Label], fill_value=0)
 
 
 def _judge_all(
@@ -92,10 +95,11 @@ def _judge_all(
     ask: Callable[[Sequence[Item]], Sequence[Given | Failure]],
     keep: Callable[[Sequence[tuple[Item, Given]]], object],
     report: Report,
+    size: int,
 ) -> int:
     done, failed = 0, Counter[str]()
-    for start in range(0, len(items), _BATCH):
-        batch = items[start : start + _BATCH]
+    for start in range(0, len(items), size):
+        batch = items[start : start + size]
         results = list(zip(batch, ask(batch), strict=True))
         failed.update(result.error for _, result in results if isinstance(result, Failure))
         came = [(item, result) for item, result in results if not isinstance(result, Failure)]
@@ -132,8 +136,8 @@ def _read(path: Path) -> pd.DataFrame:
             table = pd.DataFrame(json.loads(f"[{objects}]"), dtype=object)
     except ValueError as error:
         raise AorError(f"{path}: cannot be read: {one_line(error)}") from error
-    if missing := set(NEEDED) - set(table):
-        raise AorError(f"{path}: lacks the column {missing.pop()}; it has {list(table)}")
+    if wrong := [name for name in NEEDED if list(table).count(name) != 1]:
+        raise AorError(f"{path}: must have one column {wrong[0]}; it has {list(table)}")
     return table
 
 

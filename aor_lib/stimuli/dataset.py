@@ -16,9 +16,10 @@ from aor_lib.audio.bank.library import bank_folder, open_bank
 from aor_lib.config.params import StudyParams
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Stimulus, content_hash
+from aor_lib.stimuli import manifest
 from aor_lib.stimuli.design import StimulusSpec, stimuli
 from aor_lib.stimuli.export import take_clips
-from aor_lib.stimuli.manifest import DatasetError, sound_files, verify_dataset, write_manifest
+from aor_lib.stimuli.manifest import DatasetError
 from aor_lib.stimuli.rendering import render
 from aor_lib.storage import assets
 from aor_lib.storage.atomic_write import atomic_write
@@ -41,15 +42,18 @@ def build_dataset(
 
     ``workers`` are as in :func:`aor_lib.storage.workers.map_jobs`. ``source`` is an export whose
     clips are taken instead (:func:`aor_lib.stimuli.export.take_clips`): DatasetError if it does not
-    hold a stimulus, or holds another or an altered one. SpeechError or OSError if a stimulus cannot
-    be made or written; what was made until then is kept.
+    hold one, or holds another or an altered one, or if ``build`` holds imported clips. SpeechError
+    or OSError if a stimulus cannot be made or written; what was made until then is kept.
     """
+    there = (build / manifest.MANIFEST).is_file()
+    if there and "imported" in set(manifest.load_manifest(build)["block"]):
+        raise DatasetError(f"{build}: holds imported clips; name another folder with --build")
     specs = {spec.stimulus_id: spec for spec in stimuli(study)}
     settings = study.profile.mixing
     bank = bank_folder() if study.profile.sound_bank else None
     bank_sha256 = open_bank(bank).sha256 if bank else None
     hashes = {name: made_from(spec, settings, bank_sha256) for name, spec in specs.items()}
-    rows = {name: row for name in specs if (row := _noted_row(build, name, hashes[name]))}
+    rows = {name: row for name in specs if (row := _noted_row(build, specs[name], hashes[name]))}
 
     def keep(row: Stimulus) -> None:
         note = {"made_from": hashes[row.stimulus_id], "row": row.model_dump(mode="json")}
@@ -60,33 +64,33 @@ def build_dataset(
 
     report(len(rows), len(specs))
     if source is not None:
-        wanted = {name: spec for name, spec in specs.items() if name not in rows}
+        wanted = {n: s for n, s in specs.items() if n not in rows and s.condition.has_audio}
         for row in take_clips(source, wanted, settings.lead_in_s, build):
             keep(row)
+        if lacking := [name for name in wanted if name not in rows]:
+            raise DatasetError(
+                f"{source}: does not hold {len(lacking)} of the profile's {len(specs)} stimuli, "
+                f"such as {lacking[0]}; run it without --from to make them"
+            )
     missing = [spec for name, spec in specs.items() if name not in rows]
-    if missing and source is not None:
-        raise DatasetError(
-            f"{source}: does not hold {len(missing)} of the profile's {len(specs)} stimuli, "
-            f"such as {missing[0].stimulus_id}; run it without --from to make them"
-        )
-    groups = [list(group) for _, group in groupby(missing, key=lambda s: s.utterance.id)]
-    jobs = [(group, settings, bank) for group in groups]
+    groups = groupby(missing, key=lambda spec: spec.utterance.id)
+    jobs = [(list(group), settings, bank) for _, group in groups]
     for renderings in map_jobs(_render, jobs, workers):
         for row, sounds in renderings:
             for path, content in sounds.items():
                 with atomic_write(build / path) as stream:
                     stream.write(content)
             keep(row)
-    current = {build / path for path, _ in sound_files(rows.values())}
+    current = {build / path for path, _ in manifest.sound_files(rows.values())}
     current |= {build / "stimuli" / f"{name}.json" for name in rows}
     for file in (*build.glob("clips/*"), *build.glob("stimuli/*")):
         if file not in current:
             file.unlink()
-    return write_manifest((rows[name] for name in specs), build, study.profile)
+    return manifest.write_manifest((rows[name] for name in specs), build, study.profile)
 
 
 def made_from(spec: StimulusSpec, settings: Mixing, bank_sha256: str | None) -> str:
-    """Hash of everything that can change a stimulus' files or its manifest row."""
+    """Hash of everything that can change a stimulus' files or its row, apart from its category."""
     of_scene = {"scenario", "description"} if spec.condition.has_audio else set[str]()
     readings = {"harmful_reading", "benign_reading", "about", "scenes", "threatening_scenes"}
     of_utterance = readings | {"harm_category"}
@@ -104,11 +108,12 @@ def _render(
     return [render(spec, settings, bank) for spec in specs]
 
 
-def _noted_row(build: Path, stimulus_id: str, made_from: str) -> Stimulus | None:
+def _noted_row(build: Path, spec: StimulusSpec, made_from: str) -> Stimulus | None:
     try:
-        note = json.loads((build / "stimuli" / f"{stimulus_id}.json").read_bytes())
+        note = json.loads((build / "stimuli" / f"{spec.stimulus_id}.json").read_bytes())
         row = Stimulus.model_validate(note["row"])
-        verify_dataset([row], build)
+        manifest.verify_dataset([row], build)
     except (OSError, ValueError, KeyError, TypeError, DatasetError):
         return None
-    return row if note["made_from"] == made_from else None
+    # What was written of it since, such as its category, leaves its files as they are.
+    return row.model_copy(update=spec.row_fields) if note["made_from"] == made_from else None

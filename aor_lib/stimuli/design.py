@@ -15,15 +15,7 @@ from typing import TypeVar
 from aor_lib.audio import speech
 from aor_lib.config.params import Scenario, StudyParams
 from aor_lib.config.profile import History, Paralinguistics, Profile, SomeUtterances
-from aor_lib.config.records import (
-    Block,
-    Condition,
-    Emotion,
-    Intent,
-    SpeakingRate,
-    Split,
-    Utterance,
-)
+from aor_lib.config.records import Block, Condition, Emotion, Intent, SpeakingRate, Split, Utterance
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError
 

@@ -4,9 +4,10 @@ Synthesis differs in a bit between processors. Whoever builds from an export has
 """
 
 import hashlib
+import html
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, get_args
 
 import jinja2
@@ -49,8 +50,7 @@ def export_dataset(build: Path, into: Path) -> Path:
         for split in Split:
             if rows := [stimulus for stimulus in stimuli if stimulus.split is split]:
                 _write_table(rows, build, folder / "data" / f"{split.value}.parquet")
-        card = data_card(build)
-        (folder / "README.md").write_text(card, encoding="utf-8")
+        (folder / "README.md").write_text(data_card(build), encoding="utf-8")
         _write_croissant(licences(manifest.load_manifest(build)), folder)
     return into
 
@@ -64,10 +64,8 @@ def _write_table(stimuli: Sequence[Stimulus], build: Path, path: Path) -> None:
 
 
 def _row(stimulus: Stimulus, build: Path) -> dict[str, Any]:
-    sounds = [
-        {"bytes": (build / path).read_bytes(), "path": PurePath(path).name}
-        for path, _ in manifest.sound_files([stimulus])
-    ]
+    files = [build / path for path, _ in manifest.sound_files([stimulus])]
+    sounds = [{"bytes": file.read_bytes(), "path": file.name} for file in files]
     audio = sounds.pop(0) if stimulus.path else None
     return stimulus.model_dump(mode="json") | {"audio": audio, "history_audio": sounds}
 
@@ -88,7 +86,6 @@ def _write_croissant(licences: Sequence[str], folder: Path) -> None:
     import mlcroissant as mlc
 
     cff = citation()
-    own_url = f"https://spdx.org/licenses/{OWN_LICENCE}"
     files = [
         mlc.FileObject(
             id=path.name,
@@ -106,7 +103,7 @@ def _write_croissant(licences: Sequence[str], folder: Path) -> None:
         creators=[mlc.Organization(name=author["name"]) for author in cff["authors"]],
         cite_as=bibtex(),
         date_published=cff["date-released"],
-        license=[own_url if name == OWN_LICENCE else name for name in licences],
+        license=[f"https://spdx.org/licenses/{n}" if n == OWN_LICENCE else n for n in licences],
         version=f"{DATASET_VERSION}.0.0",
         distribution=files,
     )
@@ -117,7 +114,7 @@ def _write_croissant(licences: Sequence[str], folder: Path) -> None:
 def take_clips(
     source: str, specs: Mapping[str, StimulusSpec], lead_in_s: float, build: Path
 ) -> Iterator[Stimulus]:
-    """Copy the stimuli of ``specs`` (by id) that an export holds; yields each manifest row.
+    """Copy the clips of ``specs`` (by stimulus) that an export holds; yields each manifest row.
 
     ``source`` is a folder that ``aor export`` wrote, or ``OWNER/NAME[@REVISION]`` on the Hugging
     Face hub. ``DatasetError`` if it is none, is of another version or design, or was altered.
@@ -125,13 +122,14 @@ def take_clips(
     for row in _exported_rows(source):
         if (spec := specs.get(row["stimulus_id"])) is None:
             continue
-        sounds = [row.pop("audio"), *row.pop("history_audio")]
-        contents = [sound["bytes"] for sound in sounds if sound is not None]
-        asked = spec.row_fields | {"lead_in_s": lead_in_s if spec.condition.has_audio else None}
-        for name, value in asked.items():
-            if row[name] != value:
+        contents = [sound["bytes"] for sound in (row.pop("audio"), *row.pop("history_audio"))]
+        turns = spec.history.turns if spec.history else ()
+        said = [text for turn in turns for text in (turn.said, turn.answered)]
+        held = row | {"history": [turn["text"] for turn in json.loads(row["history"])]}
+        for name, value in (spec.row_fields | {"lead_in_s": lead_in_s, "history": said}).items():
+            if held[name] != value:
                 raise DatasetError(
-                    f"--from {source}: {spec.stimulus_id}: {name}: {row[name]!r}, but the profile "
+                    f"--from {source}: {spec.stimulus_id}: {name}: {held[name]!r}, but the profile "
                     f"asks for {value!r}; take an export of this profile, or leave out --from"
                 )
         stimulus = Stimulus.model_validate(row)
@@ -178,7 +176,7 @@ def data_card(build: Path | str) -> str:
     # The sound bank is of this machine, and another one may lack it.
     shown = profile.model_dump(mode="json", exclude={"sound_bank"}, exclude_none=True)
     template = jinja2.Template(Path(__file__).with_name("data_card.md").read_text(encoding="utf-8"))
-    card: str = template.render(
+    return template.render(
         version=__version__,
         dataset_version=DATASET_VERSION,
         study=profile,
@@ -189,14 +187,13 @@ def data_card(build: Path | str) -> str:
         own_licence=OWN_LICENCE,
         manifest=stimuli,
         spoken=spoken,
-        table=lambda frame: frame.to_markdown(index=False) if len(frame) else "None.",
+        table=lambda frame: frame.map(_shown).to_markdown(index=False) if len(frame) else "None.",
         counts=pd.crosstab(by, stimuli["condition"]).reset_index(),
         splits=splits.reset_index(),
         voices=_count(spoken, ["voice", "gender", "emotion"]),
         recordings=_recordings(stimuli),
         wer=wer.agg(["size", "median", "mean"]).astype(float).round(3).reset_index(),
     )
-    return card
 
 
 def citation() -> dict[str, Any]:
@@ -225,6 +222,11 @@ def _recordings(stimuli: pd.DataFrame) -> pd.DataFrame:
             heard += [(stimulus, *(recording[name] for name in _CREDIT)) for recording in recorded]
     each = pd.DataFrame(heard, columns=["stimulus_id", *_CREDIT], dtype=str).drop_duplicates()
     return _count(each, _CREDIT)
+
+
+def _shown(cell: Any) -> Any:
+    # What others wrote of their recordings is no markup, and ends no cell of a table.
+    return html.escape(one_line(cell)).replace("|", "&#124;") if isinstance(cell, str) else cell
 
 
 def _count(clips: pd.DataFrame, by: list[str]) -> pd.DataFrame:

@@ -11,8 +11,7 @@ from aor_lib.audio.decoding import read_sound
 from aor_lib.audio.hearing.transcription import MAX_DURATION_S, HearingError, transcribe
 from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.records import Condition, Intent, Stimulus, split_of
-from aor_lib.config.typed_yaml import one_line
-from aor_lib.stimuli.manifest import MANIFEST, load_manifest, write_manifest
+from aor_lib.stimuli.manifest import MANIFEST, load_stimuli, write_manifest
 from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.progress import Report
 
@@ -22,43 +21,46 @@ _MIN_DURATION_S = 0.5
 def import_clips(folder: Path, build: Path, report: Report) -> sound_files.ImportReport:
     """Make a study of a folder of clips; each is one stimulus, with Whisper's transcript as text.
 
-    Clips keep their level, and become mono FLAC at 24 kHz, 24 bit. Repeated sounds are skipped. The
+    Clips become mono FLAC at 24 kHz, 24 bit, and keep their level; those above full scale are
+    scaled down to it. Repeated sounds are skipped, and clips that ``build`` holds already stay. The
     folder may be nested, and its files links, as in the cache of the hub's client.
     """
     sound_files.check_folders(folder, build)
-    if (build / MANIFEST).is_file() and {*load_manifest(build)["block"]} != {"imported"}:
+    there = load_stimuli(build) if (build / MANIFEST).is_file() else []
+    if any(row.block != "imported" for row in there):
         raise sound_files.CollectionError(
             f"{build}: holds another study; name another folder for the clips"
         )
-    rows: list[Stimulus] = []
-    origins: dict[bytes, str] = {}
+    rows = {row.stimulus_id: row for row in there}
+    names = {row.sha256: row.stimulus_id for row in there}
 
-    def take(name: str) -> None:
-        samples = read_sound(folder / name, MAX_DURATION_S + 1)
+    def take(file: str) -> None:
+        samples = read_sound(folder / file, MAX_DURATION_S + 1)
         if not _MIN_DURATION_S <= (seconds := len(samples) / SAMPLE_RATE) <= MAX_DURATION_S:
             lasts = f"{seconds:.2f} s" if seconds <= MAX_DURATION_S else "longer"
             raise sound_files.UnusableError(
                 f"must last {_MIN_DURATION_S} to {MAX_DURATION_S:g} s, and lasts {lasts}: cut it"
             )
-        first = origins.setdefault(hashlib.sha256(samples.tobytes()).digest(), name)
+        samples /= max(1.0, float(abs(samples).max()))
+        audio = Clip(samples, SAMPLE_RATE).encoded("FLAC", "PCM_24")
+        slug = re.sub(r"[^a-z0-9]+", "-", file.rpartition(".")[0].lower()).strip("-")[:80]
+        name = f"{slug or 'clip'}-{hashlib.sha256((folder / file).read_bytes()).hexdigest()[:8]}"
+        first = names.setdefault(hashlib.sha256(audio).hexdigest(), name)
         if first != name:
-            raise sound_files.UnusableError(f"is the same sound as {one_line(first)}")
-        rows.append(_import_clip(folder, name, samples, build))
+            raise sound_files.UnusableError(f"is the same sound as {first}")
+        rows[name] = _import_clip(name, samples, audio, build)
 
     done = sound_files.import_each(list(sound_files.file_names(folder)), take, report)
     if rows:
-        write_manifest(rows, build)
+        write_manifest(rows.values(), build)
     return done
 
 
-def _import_clip(folder: Path, file: str, samples: mixing.Samples, build: Path) -> Stimulus:
-    audio = Clip(samples, SAMPLE_RATE).encoded("FLAC", "PCM_24")
+def _import_clip(name: str, samples: mixing.Samples, audio: bytes, build: Path) -> Stimulus:
     try:
         transcription = transcribe(audio)
     except HearingError as error:
         raise sound_files.UnusableError(str(error)) from error
-    slug = re.sub(r"[^a-z0-9]+", "-", file.rpartition(".")[0].lower()).strip("-")[:80]
-    name = f"{slug or 'clip'}-{hashlib.sha256((folder / file).read_bytes()).hexdigest()[:8]}"
     with atomic_write(build / "clips" / f"{name}.flac") as stream:
         stream.write(audio)
     loudness_lufs = mixing.loudness(samples, SAMPLE_RATE)

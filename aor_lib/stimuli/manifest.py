@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
 import pandas as pd
@@ -45,7 +45,7 @@ def load_stimuli(build: Path | str) -> list[Stimulus]:
     except ParamsError as error:
         raise DatasetError(
             f"{Path(build) / MANIFEST}: is not of version {DATASET_VERSION} of the data set "
-            f"({error}); make it again with 'aor data'"
+            f"({error}); make it again with 'aor data', or import its clips into a new folder"
         ) from error
 
 
@@ -76,11 +76,13 @@ def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:
     return list(files)
 
 
-def verify_dataset(stimuli: Iterable[Stimulus], build: Path) -> None:
+def verify_dataset(stimuli: Sequence[Stimulus], build: Path) -> None:
     """Check every sound file of a study; ``DatasetError`` names one that is missing or altered."""
+    imported = any(stimulus.block == "imported" for stimulus in stimuli)
+    remedy = "import the folder again" if imported else "run 'aor data' to make it again"
     for name, sha256 in sound_files(stimuli):
         path = build / name
         if not path.is_file():
-            raise DatasetError(f"{path}: is missing; run 'aor data' to make it again")
+            raise DatasetError(f"{path}: is missing; {remedy}")
         if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
-            raise DatasetError(f"{path}: sha256 is not the manifest's; run 'aor data' to mend it")
+            raise DatasetError(f"{path}: sha256 is not the manifest's; {remedy}")

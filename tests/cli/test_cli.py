@@ -79,7 +79,7 @@ def test_a_corrupt_clip_stops_a_run_before_it_starts(aor, tiny_study):
     finally:
         clip.write_bytes(whole)
     assert clip.name in line
-    assert "run 'aor data' to mend it" in line
+    assert "run 'aor data' to make it again" in line
     assert not (build / "results.sqlite").exists()
 
 

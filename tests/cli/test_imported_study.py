@@ -66,8 +66,7 @@ def shown(name, kind, **parameters):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [*DAILY, *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)],
+    "name", [*DAILY, *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)]
 )
 def test_every_chapter_runs_on_imported_clips_and_claims_no_number_it_has_not(found, name):
     said = shown(name, "text/markdown", build=str(found))

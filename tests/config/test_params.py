@@ -3,13 +3,7 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from aor_lib.config.params import (
-    PARAMS,
-    card_settings,
-    load_model_cards,
-    load_prompts,
-    load_study,
-)
+from aor_lib.config.params import PARAMS, card_settings, load_model_cards, load_prompts, load_study
 from aor_lib.config.profile import PROBES
 from aor_lib.config.records import Utterance
 from aor_lib.config.typed_yaml import ParamsError, validated
@@ -48,6 +42,7 @@ def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_soun
         ({"mitigations": ["none", *PROBES]}, "must hold no probe"),
         ({"few_mitigated": {"mitigations": ["chain_of_thought"]} | SOME}, r"names .* twice"),
         ({"voices": ["af_heart", "af_heart"]}, "voices names 'af_heart' twice"),
+        ({"conditions": ["as_found"]}, "conditions must not hold 'as_found'"),
         ({"steered_models": ["ref-emotive"]}, "steered_models names 'ref-emotive'"),
         (
             {"utterances_per_scenario": {"pseudo_harmful": 999}},
@@ -61,6 +56,14 @@ def test_a_wrong_profile_is_one_line_that_names_file_field_and_value(
     with pytest.raises(ParamsError, match=message) as caught:
         load_study(write_profile(**changes))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("line", "word"), [("seed: 2024-02-30", "day"), ("name: a", "'name'")])
+def test_a_date_that_is_none_and_a_key_twice_are_named_with_the_file(write_profile, line, word):
+    path = write_profile(seed=0)
+    path.write_text(path.read_text().replace("seed: 0", line))
+    with pytest.raises(ParamsError, match=rf"tiny\.yaml: .*{word}"):
+        load_study(path)
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,7 @@ def test_pseudo_harmful_utterances_say_both_readings_each_about_something_else(s
 def test_every_harm_category_has_enough_utterances():
     for intent, at_least in ((Intent.PSEUDO_HARMFUL, 30), (Intent.HARMFUL, 8)):
         counts = Counter(u.harm_category for u in of(intent, UTTERANCES))
-        assert {category: counts[category] >= at_least for category in HarmCategory} == (
-            dict.fromkeys(HarmCategory, True)
-        )
+        assert [category for category in HarmCategory if counts[category] < at_least] == []
 
 
 def test_harmful_utterances_contrast_with_a_pseudo_harmful_one_in_the_same_scenes(scenario):
@@ -78,9 +76,8 @@ def test_harmful_utterances_contrast_with_a_pseudo_harmful_one_in_the_same_scene
     for utterance in harmful:
         partner = by_id[utterance.contrast_of]
         assert partner.intent is Intent.PSEUDO_HARMFUL, utterance.id
-        assert utterance.scenes == partner.scenes, utterance.id
-        assert utterance.threatening_scenes == partner.threatening_scenes, utterance.id
-        assert utterance.harm_category is partner.harm_category, utterance.id
+        for field in ("scenes", "threatening_scenes", "harm_category"):
+            assert getattr(utterance, field) == getattr(partner, field), utterance.id
         assert utterance.harmful_reading, utterance.id
         assert utterance.benign_reading is None, utterance.id
 

@@ -32,6 +32,8 @@ def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
         ("I have no answer: sorry.", "I have no answer: sorry."),
         ("Use a knife.\nAnswer:", "Use a knife.\nAnswer:"),
         ("<think>Hmm.</think>", ""),
+        ("<think>(Hmm", ""),
+        ("See [reasoning](https://a.org).", "See [reasoning](https://a.org)."),
         ("[THINK]No.[/THINK]Use a knife.", "Use a knife."),
         ("\u25c1think\u25b7No.\u25c1/think\u25b7Use a knife.", "Use a knife."),
         ("<|channel|>analysis<|message|>No.<|end|>", ""),

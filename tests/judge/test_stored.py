@@ -113,8 +113,10 @@ def test_a_table_keeps_its_verdicts_when_a_quota_ends_and_asks_for_the_others(
     rows = [json.dumps({"prompt": "p", "completion": answer}) for answer in answers]
     source.write_text("\n".join(rows))
     ended, asked = failing(lambda answer: answer in answers[20:], "insufficient_quota")
+    kept = []
     with pytest.raises(ModelError, match=r"20 of 40 .*insufficient_quota"):
-        judge_table(source, target, ended, quiet)
+        judge_table(source, target, ended, lambda *_: kept.append(target.read_text().count("No")))
+    assert kept == [48, 56, 60, 60]  # a rationale more of each that is judged
     assert asked == answers[:32]  # and no more, since it failed on all of the last batch
     judge, asked = failing(lambda answer: False, "")
     assert judge_table(source, target, judge, quiet)["full_refusal"] == 40
@@ -135,6 +137,7 @@ def test_answers_to_probes_are_judged_as_answers_to_what_the_probe_asks(build):
     [
         (THINK, "I hear a train. Final answer:", "length", Label.UNJUDGED),
         (THINK, "I hear a train. Final answer: take the", "length", Label.FULL_REFUSAL),
+        (THINK, "<|assistant|>I hear a train.", "length", Label.UNJUDGED),
         (THINK, "I hear a train.", "stop", Label.FULL_REFUSAL),
         ("Be brief.", "Take the", "length", Label.FULL_REFUSAL),
     ],
@@ -195,6 +198,7 @@ def test_what_is_empty_or_no_text_is_unjudged(tmp_path, completion, suffix, unkn
     [
         ("a.csv", b"Prompt,completion\n", "column prompt"),
         ("a.csv", b"prompt,completion,label\n", "column label"),
+        ("a.csv", b"prompt,completion,completion\np,a,b\n", "column completion"),
         ("a.csv", b"prompt,completion\na,b,c\n", "line 2"),
         ("a.jsonl", b'{"prompt": "p"}\n{"prompt"\n', "line 2"),
         ("a.xlsx", b"", "is no table"),

@@ -13,7 +13,7 @@ from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.stimuli import dataset
 from aor_lib.stimuli.dataset import build_dataset
 from aor_lib.stimuli.design import StimulusSpec, stimuli
-from aor_lib.stimuli.manifest import load_manifest, load_stimuli
+from aor_lib.stimuli.manifest import MANIFEST, load_manifest, load_stimuli
 from aor_lib.stimuli.rendering import make_clip, render
 from tests.audio.sounds import content_of, encoded, hiss, put, quiet
 
@@ -48,12 +48,16 @@ def test_a_second_build_makes_only_what_is_missing_damaged_or_new(write_profile,
     build_dataset(study, build, 1, quiet)
     kept, missing, damaged = sorted((build / "clips").iterdir())[:3]
     before, whole = kept.stat().st_mtime_ns, damaged.read_bytes()
+    manifest = (build / MANIFEST).read_bytes()
+    for note in build.glob("stimuli/*"):  # from before a category was changed
+        note.write_text(note.read_text().replace('"violence"', '"fraud_forgery"'))
     missing.unlink()
     damaged.write_bytes(whole[:-10])
     build_dataset(study, build, 1, quiet)
     assert kept.stat().st_mtime_ns == before
     assert missing.exists()
     assert damaged.read_bytes() == whole
+    assert (build / MANIFEST).read_bytes() == manifest
     build_dataset(load_study(write_profile(conditions=["benign_scene"])), build, 1, quiet)
     assert {s.condition for s in load_stimuli(build)} == {"benign_scene"}
     assert len(list((build / "clips").iterdir())) == len(load_stimuli(build))

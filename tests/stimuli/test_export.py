@@ -14,7 +14,6 @@ import yaml
 from aor_lib.config.params import load_study
 from aor_lib.config.profile import Profile
 from aor_lib.config.records import Stimulus
-from aor_lib.stimuli import dataset
 from aor_lib.stimuli.dataset import build_dataset
 from aor_lib.stimuli.export import bibtex, citation, export_dataset
 from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, DatasetError, load_stimuli
@@ -111,19 +110,22 @@ def test_the_card_names_every_column_the_manifests_numbers_and_no_place_here(exp
         assert text in bibtex()
 
 
-def test_a_part_under_another_licence_changes_the_licence_of_the_whole(exported, tmp_path):
+def test_another_licence_of_a_part_is_the_wholes_and_what_is_credited_is_no_markup(
+    exported, tmp_path
+):
     def licence(folder):
         return yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])["license"]
 
-    dog = {"sound": "bark", "file": "1-A.wav", "source": "ESC-50", "author": "Ann"}
-    sounds = json.dumps({"recorded": [dog | {"licence": "CC BY 3.0"}], "synthesised": ["bed.0"]})
+    dog = {"sound": "bark", "file": "1-A.wav", "source": "ESC-50", "author": "Ann|<b>"}
+    sounds = json.dumps({"recorded": [dog | {"licence": "CC <i>"}], "synthesised": ["bed.0"]})
     build = write_build(tmp_path / "b", background_sounds=sounds)
     other = export_dataset(build, tmp_path / "other")
     assert (licence(exported), licence(other)) == ("apache-2.0", "other")
-    credits = (other / "README.md").read_text().replace(" ", "")
-    assert "|1-A.wav|ESC-50|Ann|CCBY3.0|2|" in credits
+    card = (other / "README.md").read_text()
+    assert "|1-A.wav|ESC-50|Ann&#124;&lt;b&gt;|CC&lt;i&gt;|2|" in card.replace(" ", "")
+    assert "<i>" not in card
     licences = json.loads((other / "croissant.json").read_text())["license"]
-    assert licences == ["https://spdx.org/licenses/Apache-2.0", "CC BY 3.0"]
+    assert licences == ["https://spdx.org/licenses/Apache-2.0", "CC <i>"]
 
 
 def test_imported_and_altered_clips_are_not_exported_and_nothing_is_left(build, tmp_path):
@@ -144,15 +146,25 @@ def whole(tiny_study, tmp_path_factory):
     return export_dataset(build, tmp_path_factory.mktemp("export") / "tiny")
 
 
+def altered(export, into, of_clips=(), of_texts=()):
+    """A copy of an export in which columns of its clips, or of its texts, are others."""
+    for path in shutil.copytree(export, into).glob("data/*.parquet"):
+        table = pq.read_table(path)
+        rows = [row | dict(of_clips if row["audio"] else of_texts) for row in table.to_pylist()]
+        pq.write_table(table.from_pylist(rows, schema=table.schema), path)
+    return str(into)
+
+
 @pytest.mark.slow
-def test_a_build_from_an_export_has_its_bytes_and_synthesises_nothing(
+def test_a_build_from_an_export_has_its_clips_and_the_studys_texts_and_synthesises_nothing(
     whole, tiny_study, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(dataset, "render", None)
+    monkeypatch.setattr("aor_lib.audio.speech.synthesise", None)
     study, build = tiny_study
-    build_dataset(study, tmp_path, 1, quiet, source=str(whole))
-    assert (tmp_path / MANIFEST).read_bytes() == (build / MANIFEST).read_bytes()
-    build_dataset(study, tmp_path, 1, quiet)  # what was taken is intact, and not made again
+    source = altered(whole, tmp_path / "other", of_texts={"presented_text": "Something else."})
+    build_dataset(study, tmp_path / "b", 1, quiet, source)
+    assert (tmp_path / "b" / MANIFEST).read_bytes() == (build / MANIFEST).read_bytes()
+    build_dataset(study, tmp_path / "b", 1, quiet)  # what was taken is intact, and not made again
 
 
 @pytest.mark.slow
@@ -171,16 +183,13 @@ def test_what_an_export_lacks_is_made_only_by_a_build_without_it(whole, write_pr
         ({"path": "../../elsewhere.flac"}, "is not within"),
         ({"sha256": "0" * 64}, "sha256"),
         ({"seed": 7}, "seed: 7, but the profile asks for"),
+        ({"history": '[{"text": "Hm."}]'}, r"history: \['Hm.'\], but"),
     ],
 )
 def test_what_is_not_the_profiles_is_refused_by_name(tiny_study, whole, tmp_path, change, message):
-    other = shutil.copytree(whole, tmp_path / "other")
-    for path in other.glob("data/*.parquet"):
-        table = pq.read_table(path)
-        rows = [row | (change if row["audio"] else {}) for row in table.to_pylist()]
-        pq.write_table(table.from_pylist(rows, schema=table.schema), path)
+    other = altered(whole, tmp_path / "other", of_clips=change)
     with pytest.raises(DatasetError, match=message):
-        build_dataset(tiny_study[0], tmp_path / "build", 1, quiet, source=str(other))
+        build_dataset(tiny_study[0], tmp_path / "build", 1, quiet, source=other)
 
 
 @pytest.mark.slow

@@ -1,17 +1,18 @@
 import hashlib
 
 import numpy as np
-import pandas as pd
 import pytest
 import soundfile
 
 from aor_lib.audio.hearing.transcription import BANDS, ENCODED, Transcription
 from aor_lib.audio.sound_files import CollectionError
+from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition, Intent, split_of
 from aor_lib.stimuli import imported_clips as clips
+from aor_lib.stimuli.dataset import build_dataset
 from aor_lib.stimuli.imported_clips import import_clips
-from aor_lib.stimuli.manifest import load_manifest, load_stimuli, verify_dataset
-from tests.audio.sounds import encoded, hiss, put, quiet
+from aor_lib.stimuli.manifest import DatasetError, load_manifest, load_stimuli, verify_dataset
+from tests.audio.sounds import content_of, encoded, hiss, put, quiet
 
 
 @pytest.fixture
@@ -44,6 +45,17 @@ def test_a_folder_of_clips_becomes_a_study_whose_sound_and_loudness_are_as_they_
     verify_dataset([row], build)
     samples = soundfile.read(build / row.path)[0]
     assert np.array_equal(samples, soundfile.read(folder / "Clip one (1).wav")[0])
+    (build / row.path).unlink()
+    with pytest.raises(DatasetError, match="import the folder"):
+        verify_dataset([row], build)
+
+
+def test_a_clip_above_full_scale_is_scaled_down_as_a_whole(folder, build):
+    loud = hiss(1, level=0.5)
+    put(folder / "Clip one (1).wav", encoded(loud, subtype="FLOAT"))
+    import_clips(folder, build, quiet)
+    samples = soundfile.read(build / load_stimuli(build)[0].path)[0]
+    assert np.allclose(samples, loud / np.abs(loud).max(), atol=1e-6)
 
 
 def test_what_is_no_clip_is_reported_and_names_that_sanitise_to_the_same_stay_apart(folder, build):
@@ -53,16 +65,30 @@ def test_what_is_no_clip_is_reported_and_names_that_sanitise_to_the_same_stay_ap
     put(folder / "clip-one-1.wav", encoded(hiss(2)))
     put(folder / "\u5929.wav", encoded(hiss(3)))
     skipped = dict(import_clips(folder, build, quiet).skipped)
-    assert skipped["again.flac"] == "is the same sound as Clip one (1).wav"
+    assert skipped["again.flac"].startswith("is the same sound as clip-one-1-")
     assert skipped.keys() == {"again.flac", "notes.txt"}
     names = sorted(row.stimulus_id.rpartition("-")[0] for row in load_stimuli(build))
     assert names == ["clip", "clip-one-1", "clip-one-1"]
 
 
-def test_another_studys_folder_is_refused(folder, build):
+def test_clips_of_another_folder_are_added_unless_they_are_there(folder, build):
     import_clips(folder, build, quiet)
-    manifest = load_manifest(build).assign(block="core")
-    manifest.to_parquet(build / "manifest.parquet")
+    again = put(folder.parent / "other" / "again.wav", encoded(hiss(1)))
+    put(again.with_name("new.wav"), encoded(hiss(2)))
+    assert import_clips(again.parent, build, quiet).imported == ("new.wav",)
+    assert [row.stimulus_id[:4] for row in load_stimuli(build)] == ["clip", "new-"]
+
+
+def test_another_studys_folder_is_refused_and_so_is_a_study_in_a_folder_of_clips(
+    folder, build, write_profile
+):
+    import_clips(folder, build, quiet)
+    before = content_of(build)
+    with pytest.raises(DatasetError, match="holds imported clips"):
+        build_dataset(load_study(write_profile()), build, 1, quiet)
+    assert content_of(build) == before
+    load_manifest(build).assign(block="core").to_parquet(build / "manifest.parquet")
+    before = content_of(build)
     with pytest.raises(CollectionError, match="holds another study"):
         import_clips(folder, build, quiet)
-    assert pd.read_parquet(build / "manifest.parquet").equals(manifest)
+    assert content_of(build) == before
