@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import papermill
@@ -10,12 +11,15 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 import aor_lib
+from aor_lib.models import registry
+from aor_lib.models.base import Answer, Failure
 
 ROOT = Path(__file__).parents[1]
+NOTEBOOKS = ROOT / "notebooks"
 SMOKE = ROOT / "build" / "smoke"
 CELLS = {
     path.stem: json.loads(path.read_text(encoding="utf-8"))["cells"]
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
+    for path in sorted(NOTEBOOKS.glob("*.ipynb"))
 }
 CONVENTIONS = {"95%", "5%", "80%"}  # levels of confidence, significance and power
 
@@ -24,46 +28,55 @@ def of_kind(name, kind):
     return [cell for cell in CELLS[name] if cell["cell_type"] == kind]
 
 
-def has_tag(cell, tag):
-    return tag in cell["metadata"].get("tags", [])
+def sources(name, kind):
+    return ["".join(cell["source"]) for cell in of_kind(name, kind)]
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_a_notebook_is_committed_without_outputs_and_with_a_parameters_cell(name):
-    assert all(cell["outputs"] == [] for cell in of_kind(name, "code"))
-    assert sum(has_tag(cell, "parameters") for cell in of_kind(name, "code")) == 1
+def test_a_notebook_is_committed_without_outputs_and_with_parameters_that_it_uses(name):
+    cells, (parameters, *others) = of_kind(name, "code"), sources(name, "code")
+    assert all(cell["outputs"] == [] for cell in cells)
+    assert [c for c in cells if "parameters" in c["metadata"].get("tags", [])] == cells[:1]
+    for parameter in re.findall(r"^(\w+) = ", parameters, re.MULTILINE):
+        assert re.search(rf"\b{parameter}\b", "\n".join(others)), parameter
+
+
+def test_a_model_with_a_word_filter_keeps_failures_and_reads_only_what_was_heard(monkeypatch):
+    base = SimpleNamespace(answer=lambda conversations, generation: conversations)
+    monkeypatch.setattr(registry, "load_model", lambda name: base)
+    names = {"card": None}
+    code = "\n".join(sources("add_a_model", "code"))
+    exec(code[code.index("import re\n") : code.index("first = ")], names)  # noqa: S102
+    kept = [Failure("kill"), Answer("Kill it.", 3, {"transcript": "Wait."}), Answer("Cut.", 2)]
+    results = names["WordFilter"]().answer([*kept, Answer("", 1, {"transcript": "Kill!"})], None)
+    assert results == [*kept, names["refusal"]]
 
 
 @pytest.mark.parametrize("name", CELLS)
 def test_no_prose_of_a_notebook_states_a_result(name):
     """Measurements differ from build to build, so only a cell can give them."""
-    prose = "\n".join("".join(cell["source"]) for cell in of_kind(name, "markdown"))
+    prose = "\n".join(sources(name, "markdown"))
     assert set(re.findall(r"[\d.]*\d ?(?:%|points?\b|percent)", prose)) <= CONVENTIONS
 
 
 def test_the_code_of_notebooks_is_visible():
-    hidden = ("hide-input", "remove-input")
-    cells = [cell for name in CELLS for cell in of_kind(name, "code")]
-    assert sum(any(has_tag(cell, tag) for tag in hidden) for cell in cells) <= 20
+    assert len(re.findall('"(?:hide|remove)-input"', json.dumps(CELLS))) <= 20
 
 
 def test_results_counts_every_family_of_tests_of_the_chapters():
     chapters = ("context", "paralinguistics", "histories", "mitigation", "steering")
-    cells = [cell for name in chapters for cell in of_kind(name, "code")]
-    paired = "".join("".join(cell["source"]) for cell in cells).count(".paired(")
-    counted = (ROOT / "notebooks" / "families.py").read_text(encoding="utf-8").count(".paired(")
+    paired = sum(code.count(".paired(") for name in chapters for code in sources(name, "code"))
+    counted = (NOTEBOOKS / "families.py").read_text(encoding="utf-8").count(".paired(")
     assert counted == paired
 
 
 def fork(name, folder, **parameters):
     """Differences that a notebook writes with other parameters."""
-    notebook = papermill.iorw.load_notebook_node(str(ROOT / "notebooks" / f"{name}.ipynb"))
+    notebook = papermill.iorw.load_notebook_node(str(NOTEBOOKS / f"{name}.ipynb"))
     kept = f"change.frame.to_csv({str(folder / name)!r}, index=False)"
     notebook.cells.append(new_code_cell(kept, metadata={"tags": []}))
     parameters |= {"build": str(SMOKE)}
-    papermill.execute_notebook(
-        notebook, None, parameters, progress_bar=False, cwd=ROOT / "notebooks"
-    )
+    papermill.execute_notebook(notebook, None, parameters, progress_bar=False, cwd=NOTEBOOKS)
     return pd.read_csv(folder / name)
 
 
