@@ -6,7 +6,7 @@ PORT ?= 8000
 PYTHON ?= python3
 
 # A conda environment made from environment.yml is used as it is; otherwise one is made in .venv.
-ifneq ($(and $(CONDA_PREFIX),$(wildcard $(CONDA_PREFIX)/bin/jupyter-book)),)
+ifneq ($(and $(filter-out base,$(CONDA_DEFAULT_ENV)),$(wildcard $(CONDA_PREFIX)/bin/jupyter-book)),)
   BIN := $(CONDA_PREFIX)/bin
   ENV := $(CONDA_PREFIX)/.installed
 else

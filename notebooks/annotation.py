@@ -132,7 +132,7 @@ def sample_of(
     """The study's sample of answers of unmitigated models, drawn by :func:`draw`.
 
     What was drawn stays; models and intents that it lacks are drawn now, ``number`` clips each.
-    Answers that have come since in what it has are a stratum of their own, drawn whole.
+    Answers that have come since in what it has are drawn in the same way, apart from the others.
     """
     study = aor.open(build)
     sample: pd.DataFrame = study.people
@@ -143,11 +143,10 @@ def sample_of(
     new = trials[asked & ~pd.MultiIndex.from_frame(trials[_GROUP[:2]]).isin(pairs)]
     late = is_judged(trials) & pd.MultiIndex.from_frame(trials[_GROUP]).isin(groups)
     late &= ~trials["trial_key"].isin(sample["trial_key"])
-    drawn = trials[late].assign(probability=1.0, drawn=True)
-    if len(new):
-        drawn = pd.concat([drawn, draw(new, number, seed)])
-    if drawn.empty:
+    added = [some for some in (new, trials[late]) if len(some)]
+    if not added:
         return sample
+    drawn = pd.concat([draw(some, number, seed) for some in added])
     drawn["item"] = drawn["trial_key"].map(answer_texts(build)["item"])
     path = Path(build) / LABELS / SAMPLE
     path.parent.mkdir(exist_ok=True)

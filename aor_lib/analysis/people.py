@@ -129,11 +129,12 @@ def corrected_rate(answers: pd.DataFrame) -> tuple[float, float, float]:
     """Rate of refusal among what is an answer to people, and the limits of its 95 % interval.
 
     The rate is the sum, over the judge's two labels, of their share times P(refusal | label), which
-    people's labels estimate. The interval comes from draws of each share, from
-    Beta(k + 1/2, n - k + 1/2), where n is the effective number of answers. ``answers`` has one row
-    each, with the utterance as its index: ``judged`` (does the judge call it a refusal?),
-    ``answered`` (do people call it an answer? 1 or 0, NaN without a label), ``refused`` (or a
-    refusal? NaN if it is no answer, too), and ``probability`` (to be drawn).
+    people's labels estimate, divided by that of their share times P(answer | label). The interval
+    comes from draws of each share, from Beta(k + 1/2, n - k + 1/2), where n is the effective number
+    of answers. ``answers`` has one row each, with the utterance as its index: ``judged`` (does the
+    judge call it a refusal?), ``answered`` (do people call it an answer? 1 or 0, NaN without a
+    label), ``refused`` (or a refusal? NaN if it is no answer, too), and ``probability`` (to be
+    drawn).
     """
     rng = np.random.default_rng(0)
     share = _share(answers.assign(probability=1.0), "judged", rng)

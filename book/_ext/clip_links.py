@@ -33,7 +33,7 @@ _IDS = ("utterance_id", "stimulus_id")
 _FEW = 8  # values of a column to choose by; ids are clearer than more
 _VALUES = r"=[\w.%+-]*"
 _LINK = re.compile(
-    rf"(?<=explorer\.html#)model{_VALUES}&(?:amp;)?mitigation{_VALUES}&(?:amp;)?stimulus_id{_VALUES}(?!&)"
+    rf"(?<=explorer\.html#)model{_VALUES}&(?:amp;)?mitigation{_VALUES}&(?:amp;)?stimulus_id{_VALUES}(?![\w.%+&,-])"
 )
 
 

@@ -2,25 +2,25 @@
 
 import contextlib
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Condition, Intent, content_hash, split_of
 from aor_lib.inference.engine import Run
 from aor_lib.inference.planning import plan_trials
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import JUDGES
 from aor_lib.judge.stored import judge_study
-from aor_lib.models.base import Answer, Capabilities
+from aor_lib.models.base import Answer, Capabilities, Turn
 from aor_lib.steering.directions import Requests
 from aor_lib.steering.study import steer_study
 from aor_lib.stimuli.manifest import write_manifest
 from tests.audio.sounds import quiet
-from tests.conftest import make_text_stimuli
+from tests.conftest import ScriptedModel, make_text_stimuli
 from tests.inference.conftest import STUDY
 
 INTENTS = {"pseudo_harmful": 90, "harmful": 60, "benign": 30}
@@ -43,9 +43,7 @@ class Steerable:
     capabilities = Capabilities(activations=True)
 
     def __init__(self, intent_of=lambda name: name.split(".")[0]):
-        self.card = ModelCard(
-            id="steerable", title="", family="", kind="cascade", licence="", source="", settings={}
-        )
+        self.card = ScriptedModel(name="steerable").card
         self._intent_of = intent_of
         self._layers = torch.nn.ModuleList(torch.nn.Identity() for _ in range(self.LAYERS))
 
@@ -76,6 +74,11 @@ class Steerable:
         tokens[:, self.IS_HARMFUL] += intent == "harmful"
         tokens[:, self.ASKS] += 1
         return torch.from_numpy(tokens.astype(np.float32))
+
+
+def clips(intent, number):
+    """Conversations of one clip each, for :class:`Steerable`."""
+    return [(Turn("user", audio=Path(f"{intent}.{n}.flac")),) for n in range(number)]
 
 
 AWAY = np.eye(Steerable.WIDTH, dtype=np.float32)[Steerable.SOUNDS_HARMFUL]

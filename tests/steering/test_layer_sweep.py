@@ -1,30 +1,20 @@
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from aor_lib.judge import JUDGES
-from aor_lib.models.base import Answer, Failure, Turn
+from aor_lib.models.base import Answer, Failure
 from aor_lib.steering import SteeringError
 from aor_lib.steering.directions import Requests
 from aor_lib.steering.layer_sweep import REQUESTS, learn_estimate, some_of_each_kind
 from aor_lib.steering.residual_stream import Intervention, steered
-from tests.steering.conftest import AWAY, Steerable
+from tests.steering.conftest import AWAY, Steerable, clips
 
-ASKED = [
-    (Turn("user", audio=Path(f"{intent}.{number}.flac")),)
-    for intent in ("harmful", "benign")
-    for number in range(4)
-]
+ASKED = [*clips("harmful", 4), *clips("benign", 4)]
 REFUSED = np.arange(8) < 4
+LABELS = pd.DataFrame({"label": np.where(REFUSED, "full_refusal", "full_compliance")})
+REQUESTED = Requests(LABELS, ASKED, {})
 JUDGE = JUDGES["speech-acts"]
-
-
-@pytest.fixture
-def asked():
-    labels = np.where(REFUSED, "full_refusal", "full_compliance")
-    return Requests(pd.DataFrame({"label": labels}), ASKED, {})
 
 
 def test_an_estimate_is_made_on_as_many_utterances_as_possible():
@@ -44,20 +34,20 @@ def test_an_estimate_is_made_on_as_many_utterances_as_possible():
     assert set(chosen["condition"]) == {"benign_scene"}
 
 
-def test_estimates_are_of_the_model_as_it_is_steered(asked):
+def test_estimates_are_of_the_model_as_it_is_steered():
     model = Steerable()
-    estimate = learn_estimate(model, JUDGE, asked, 40)
+    estimate = learn_estimate(model, JUDGE, REQUESTED, 40)
     np.testing.assert_array_equal(estimate(ASKED) > 0.5, REFUSED)
     with steered(model, Intervention(1, AWAY, 1.0)):
         assert (estimate(ASKED) > 0.5).all()
     model.answer = lambda asked, generation: [Failure("empty answer") for _ in asked]
-    assert (estimate(ASKED) == 0.5).all(), "neither refusals nor compliance"
+    assert np.isnan(estimate(ASKED)).all(), "neither refusals nor compliance"
 
 
-def test_a_model_whose_beginnings_tell_nothing_is_not_estimated(asked):
+def test_a_model_whose_beginnings_tell_nothing_is_not_estimated():
     class Mute(Steerable):
         def answer(self, conversations, generation):
             return [Answer("You ask me this over the sound of a game.", 10) for _ in conversations]
 
     with pytest.raises(SteeringError, match="first 20 tokens"):
-        learn_estimate(Mute(), JUDGE, asked, 20)
+        learn_estimate(Mute(), JUDGE, REQUESTED, 20)

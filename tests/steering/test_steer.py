@@ -1,18 +1,12 @@
 """Steering in one call."""
 
-from pathlib import Path
-
 import pytest
 
 from aor_lib.config.records import Generation
-from aor_lib.models.base import Turn
 from aor_lib.steering import SteeringError, steer
-from tests.steering.conftest import Steerable
+from tests.steering.conftest import Steerable, clips
 
-REFUSED, ANSWERED = (
-    [(Turn("user", audio=Path(f"{intent}.{n}.flac")),) for n in range(6)]
-    for intent in ("pseudo_harmful", "benign")
-)
+REFUSED, ANSWERED = clips("pseudo_harmful", 6), clips("benign", 6)
 
 
 def texts(model, conversations):
