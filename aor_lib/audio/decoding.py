@@ -17,7 +17,7 @@ from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.typed_yaml import one_line
 
 _KINDS = "wav,w64,au,aiff,flac,ogg,mp3,mov,matroska"  # by FFmpeg's names: a playlist is no sound
-_SIZES_ARE_ESTIMATED = {"wav", "w64", "mp3", "ogg"}
+_SIZES_ARE_ESTIMATED = {"wav", "w64", "mp3"}
 _MIN_RATE_HZ = 8000
 _SILENCE_DBFS = -70.0
 _FULL_SCALE = 0.999
@@ -42,7 +42,7 @@ def read_sound(path: Path, at_most_s: float) -> mixing.Samples:
 
     UnusableError if the file's name has none of the :data:`SUFFIXES`, or it is silent, sampled
     below 8 kHz, or clipped for over a quarter of its samples. UnreadableError if it is missing,
-    damaged or cut off.
+    damaged or cut off, as far as its kind tells: of Ogg, WebM and MP3, a part may pass for whole.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UnusableError(f"is not a sound file (its name ends in {path.suffix!r})")
@@ -90,13 +90,11 @@ def _blocks(path: Path, at_most_s: float) -> Iterator[tuple[int, _Block]]:
                 lost += 1  # a tag between two joined files, or damage
                 continue
             for frame in frames:
-                if frame.sample_rate < _MIN_RATE_HZ:
-                    raise UnusableError(
-                        f"has a sample rate of {frame.sample_rate} Hz, below {_MIN_RATE_HZ} Hz"
-                    )
+                if (rate := frame.sample_rate) < _MIN_RATE_HZ:
+                    raise UnusableError(f"has a sample rate of {rate} Hz, below {_MIN_RATE_HZ} Hz")
                 (planar,) = av.AudioResampler("fltp").resample(frame)
-                yield frame.sample_rate, np.asarray(planar.to_ndarray(), dtype=np.float32)
-                length_s += frame.samples / frame.sample_rate
+                yield rate, np.asarray(planar.to_ndarray(), dtype=np.float32)
+                length_s += frame.samples / rate
             if length_s >= at_most_s:
                 return
         if _is_cut_off(path, file.format.name) or (

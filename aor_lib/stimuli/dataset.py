@@ -45,8 +45,11 @@ def build_dataset(
     hold one, or holds another or an altered one, or if ``build`` holds imported clips. SpeechError
     or OSError if a stimulus cannot be made or written; what was made until then is kept.
     """
-    there = (build / manifest.MANIFEST).is_file()
-    if there and "imported" in set(manifest.load_manifest(build)["block"]):
+    try:
+        blocks = set(manifest.load_manifest(build)["block"])
+    except (OSError, ValueError, KeyError):  # there is none yet, or none that can be read
+        blocks = set()
+    if "imported" in blocks:
         raise DatasetError(f"{build}: holds imported clips; name another folder with --build")
     specs = {spec.stimulus_id: spec for spec in stimuli(study)}
     settings = study.profile.mixing

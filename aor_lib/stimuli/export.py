@@ -4,8 +4,8 @@ Synthesis differs in a bit between processors. Whoever builds from an export has
 """
 
 import hashlib
-import html
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -184,6 +184,7 @@ def data_card(build: Path | str) -> str:
         citation=citation(),
         bibtex=bibtex(),
         licences=licences(stimuli),
+        shown=_shown,
         own_licence=OWN_LICENCE,
         manifest=stimuli,
         spoken=spoken,
@@ -226,7 +227,9 @@ def _recordings(stimuli: pd.DataFrame) -> pd.DataFrame:
 
 def _shown(cell: Any) -> Any:
     # What others wrote of their recordings is no markup, and ends no cell of a table.
-    return html.escape(one_line(cell)).replace("|", "&#124;") if isinstance(cell, str) else cell
+    if not isinstance(cell, str):
+        return cell
+    return re.sub(r"[^\w\s.,:;/()'+-]", lambda sign: f"&#{ord(sign[0])};", one_line(cell))
 
 
 def _count(clips: pd.DataFrame, by: list[str]) -> pd.DataFrame:

@@ -162,6 +162,11 @@ def test_a_collection_is_replaced_by_its_next_import_and_another_is_added(folder
         (lambda f: put(f / "empty" / "x.txt", "x").parent, "empty"),
         (lambda f: put(f / "e/meta/esc50.csv", "a\n").parents[1], r"esc50\.csv: .* 'filename'"),
         (lambda f: put(f / "u/dog/a.wav", encoded(hiss(1))).parents[1], "licence.*LICENSE"),
+        (
+            lambda f: put(f / "t/metadata.csv", "file,label\na,Dog\na,Cat\n").parent,
+            "'a' has two rows",
+        ),
+        (lambda f: put(f / "q/metadata.csv", "file,label\na,Chink, clink\n").parent, "quote cells"),
     ],
 )
 def test_a_folder_that_cannot_be_used_is_an_error_of_one_line(tmp_path, bank, prepare, message):

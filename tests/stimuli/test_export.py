@@ -2,6 +2,7 @@ import hashlib
 import json
 import shutil
 import socket
+from html import unescape
 
 import mlcroissant
 import numpy as np
@@ -116,14 +117,14 @@ def test_another_licence_of_a_part_is_the_wholes_and_what_is_credited_is_no_mark
     def licence(folder):
         return yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])["license"]
 
-    dog = {"sound": "bark", "file": "1-A.wav", "source": "ESC-50", "author": "Ann|<b>"}
+    dog = {"sound": "bark", "file": "1-A.wav", "source": "ESC-50", "author": "[Ann](b)|<b>"}
     sounds = json.dumps({"recorded": [dog | {"licence": "CC <i>"}], "synthesised": ["bed.0"]})
     build = write_build(tmp_path / "b", background_sounds=sounds)
     other = export_dataset(build, tmp_path / "other")
     assert (licence(exported), licence(other)) == ("apache-2.0", "other")
     card = (other / "README.md").read_text()
-    assert "|1-A.wav|ESC-50|Ann&#124;&lt;b&gt;|CC&lt;i&gt;|2|" in card.replace(" ", "")
-    assert "<i>" not in card
+    assert "|1-A.wav|ESC-50|[Ann](b)|<b>|CC<i>|2|" in unescape(card).replace(" ", "")
+    assert not any(markup in card for markup in ("<i>", "[Ann]", "|<", "b|"))
     licences = json.loads((other / "croissant.json").read_text())["license"]
     assert licences == ["https://spdx.org/licenses/Apache-2.0", "CC <i>"]
 

@@ -54,8 +54,10 @@ def import_sounds(folder: Path, bank: Path, report: Report) -> sound_files.Impor
         labels = labels_of(sound.labels)
         if not sound.licence:
             raise UnusableError("states no licence; write it into metadata.csv, column 'licence'")
-        samples = _heard(read_sound(sound_files.contained(folder, file), 2 * MAX_DURATION_S))
-        # Float files and resampling can exceed 16 bit. A scene sets the level of a sound anyway.
+        samples = read_sound(sound_files.contained(folder, file), 2 * MAX_DURATION_S)
+        samples = _heard(samples - samples.mean(dtype=np.float64).astype(np.float32))
+        # Float files and resampling can exceed 16 bit. A scene sets the level of a sound anyway,
+        # of which an offset is no part.
         samples = samples / max(1.0, float(np.abs(samples).max()))
         audio = Clip(samples, SAMPLE_RATE).encoded("FLAC", "PCM_16")
         sha256 = hashlib.sha256(audio).hexdigest()
@@ -174,4 +176,8 @@ def _rows(path: Path, *needed: str) -> list[dict[str, str]]:
         raise CollectionError(f"{path}: cannot be read: {one_line(error)}") from error
     if lacking := [name for name in needed if name not in table]:
         raise CollectionError(f"{path}: has no column {lacking[0]!r}; add it")
+    if not isinstance(table.index, pd.RangeIndex):
+        raise CollectionError(f"{path}: a row has more cells than columns; quote cells with commas")
+    for file in table[needed[0]][table[needed[0]].duplicated()]:
+        raise CollectionError(f"{path}: {needed[0]}: {file!r} has two rows; make them one")
     return [{str(name): cell for name, cell in row.items()} for row in table.to_dict("records")]
