@@ -29,6 +29,7 @@ def ascending(value: tuple[float, float]) -> tuple[float, float]:
 _T = TypeVar("_T")
 _Ordered = Annotated[_T, BeforeValidator(as_range), AfterValidator(ascending)]
 Range: TypeAlias = _Ordered[tuple[float, float]]
+Delay: TypeAlias = _Ordered[tuple[Annotated[float, Field(ge=0)], float]]
 Interval: TypeAlias = _Ordered[
     tuple[Annotated[float, Field(ge=0.02)], Annotated[float, Field(le=60)]]
 ]
@@ -60,7 +61,7 @@ class Part(Params):
     sound: str
     params: dict[str, Any] = Field(default={})
     each: dict[str, Any] = Field(default={})
-    at_s: Range = (0.0, 0.0)  # delay within the event
+    at_s: Delay = (0.0, 0.0)  # delay within the event
     level_db: Range = (0.0, 0.0)  # peak, relative to other parts
 
 
@@ -145,6 +146,8 @@ class Scene(Params):
             when = [event.gap_s, event.period_s, event.pause_s, event.beats]
             if sum(map(bool, when)) != 1:
                 raise ValueError(f"{event.name!r} needs one of gap_s, period_s, pause_s and beats")
+            if event.pause_s and event.chance < 1:
+                raise ValueError(f"{event.name!r} has pauses, so that its chance says nothing")
             if event.beats and self.tempo_bpm is None:
                 raise ValueError(f"{event.name!r} has beats, and the scene no tempo_bpm")
             for occurrence in (event, *event.then):
