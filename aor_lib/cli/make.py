@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-Stage = tuple[str, Callable[[], object]]
-"""Title of a step of a study, and what does it."""
+Stage = tuple[str, Callable[[], object]]  # title of a step of a study, and what does it
 
 
 @app.command()
@@ -66,8 +65,15 @@ def run_stages(stages: Sequence[Stage]) -> None:
 
 def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
     """Stages that bring a study up to date."""
-    from aor_lib.inference.engine import load_models
+    from aor_lib.inference.engine import load_models, run_study
     from aor_lib.models.base import ModelError
+
+    def ask() -> None:
+        with progress("trials") as report:
+            lacking = run_study(study, folder, report, partial(typer.echo, err=True))
+        # What a content filter blocks is never answered: the study is judged without it.
+        if lacking - {"blocked"}:
+            raise typer.Exit(1)
 
     _, unable = load_models(study.models)
     if unable:  # said before hours are spent on stimuli
@@ -75,17 +81,7 @@ def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
     return [
         ("stimuli", partial(data, params, folder)),
         ("validation", partial(validate, params, folder)),
-        ("answers", partial(_ask, study, folder)),
+        ("answers", ask),
         ("verdicts", partial(answers.judge, params, build=folder)),
         ("steering", partial(answers.steer, params, folder)),
     ]
-
-
-def _ask(study: StudyParams, folder: Path) -> None:
-    from aor_lib.inference.engine import run_study
-
-    with progress("trials") as report:
-        lacking = run_study(study, folder, report, partial(typer.echo, err=True))
-    # What a content filter blocks is never answered: the study is judged without it.
-    if lacking - {"blocked"}:
-        raise typer.Exit(1)

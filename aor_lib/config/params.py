@@ -148,10 +148,9 @@ def _read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
         where = f"{path}: utterance {utterance.id!r}"
         if ids[utterance.id] > 1:
             raise ParamsError(f"{where} appears twice")
-        partner = [utterance.contrast_of] if utterance.contrast_of else []
         _check_names(f"{where}: scenes", utterance.scenes, benign)
         _check_names(f"{where}: threatening_scenes", utterance.threatening_scenes, threatening)
-        _check_names(f"{where}: contrast_of", partner, ids)
+        _check_names(f"{where}: contrast_of", filter(None, [utterance.contrast_of]), ids)
     utterances = [u.model_copy(update={"scenario": scenario.id}) for u in scenario.utterances]
     return scenario.model_copy(update={"scenes": own, "utterances": tuple(utterances)})
 

@@ -22,8 +22,7 @@ from aor_lib.models.base import Answer, AudioModel, Conversation, Failure
 from aor_lib.models.steps import answers_in_steps
 from aor_lib.storage.workers import one_core_threads
 
-Batch = Mapping[Trial, Conversation]
-"""Trials that are asked together, with the same settings of generation."""
+Batch = Mapping[Trial, Conversation]  # asked together, with the same settings of generation
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def _parts(model: AudioModel, batch: Batch) -> Iterator[Outcome]:
     except Exception as error:  # noqa: BLE001 - one adapter's mistake must not end a run of many
         if left:
             stopped = str(error) if isinstance(error, base.ModelError) else None
-            failed = {} if stopped else dict.fromkeys(left, base.failure_of(error))
+            failed = {} if stopped else dict.fromkeys(left, Failure.of(error))
             yield Outcome(batch, failed, (time.monotonic() - began) / len(left), stopped)
 
 

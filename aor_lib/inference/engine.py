@@ -25,8 +25,7 @@ from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 from aor_lib.storage.progress import Report
 
-BATCH = 256
-"""Trials given to a model at once; the adapter cuts them into batches that suit it."""
+BATCH = 256  # trials given to a model at once; the adapter cuts them into batches that suit it
 _log = logging.getLogger(__name__)
 
 
@@ -52,9 +51,8 @@ def run_study(
     """
     stimuli = load_stimuli(build)
     verify_dataset(stimuli, build)
-    loaded, unable = load_models(
-        [card for card in study.models if not share.models or card.id in share.models]
-    )
+    chosen = [card for card in study.models if not share.models or card.id in share.models]
+    loaded, unable = load_models(chosen)
     for reason in unable.values():
         say(f"not asked: {reason}")
     for (name, untaken), count in left_out(study, stimuli, loaded).items():

@@ -30,8 +30,7 @@ from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, load_stimuli
 from aor_lib.storage.atomic_write import atomic_write
 
 CONTENTS = "manifest.json"
-FOLDER = "study"
-"""Folder in a bundle with what a study's folder holds beside its results."""
+FOLDER = "study"  # in a bundle, with what a study's folder holds beside its results
 
 _TABLES = ("trials", "responses", "verdicts")
 _MEMBER = re.compile(

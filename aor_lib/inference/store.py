@@ -21,8 +21,7 @@ from aor_lib.config.records import Arm, Response, Row, Trial, Verdict
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.asking import Provenance
 
-STORE = "results.sqlite"
-"""Name of the results of a study, in its folder."""
+STORE = "results.sqlite"  # name of the results of a study, in its folder
 STUDY, IMPORTED = "study", "imported"
 """Parts of the plan: what the study's own models are asked, and what was answered elsewhere."""
 

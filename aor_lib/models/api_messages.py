@@ -21,12 +21,10 @@ from aor_lib.models.base import Answer, Conversation, Failure
 AudioPart = Literal["input_audio", "audio_url", "input_audio_url"]
 """Form of sound in a message: OpenAI's, that of vLLM and SGLang, or Alibaba's."""
 
-SAMPLE_RATE = 16_000
-"""Of sound that is sent, in Hz: what the models hear at, so that no server has to resample."""
+SAMPLE_RATE = 16_000  # of sound that is sent: what the models hear at, so no server resamples
 
 _TOKENS_PER_TURN = 16
-_LONGEST_WAIT_S = 120
-"""Whoever asks for a longer one by Retry-After ends the run."""
+_LONGEST_WAIT_S = 120  # whoever asks for a longer one by Retry-After ends the run
 _WITHHELD = re.compile(
     # OpenAI's and Azure's; Amazon Bedrock's;
     "content_filter|content_policy_violation|invalid_prompt|responsibleaipolicyviolation"
@@ -44,8 +42,7 @@ _OF_GATEWAY = re.compile(r"\[(?:gateway|proxy|error)\]", re.IGNORECASE)
 """Begins the text that some gateways send as the answer when the server behind them gave none."""
 _FINISH_REASONS = ("finish_reason", "finishReason", "native_finish_reason")
 """OpenAI's name, Google's own, and OpenRouter's for what the provider behind it gave."""
-_BLOCK_REASONS = ("block_reason", "blockReason")
-"""Gemini's, where there is no message."""
+_BLOCK_REASONS = ("block_reason", "blockReason")  # Gemini's, where there is no message
 
 _DATE = re.compile(r"(-preview)?[-@](\d{4}-\d\d-\d\d|\d{8}|\d\d-\d{2,4}|\d{4}|00\d)")
 """As providers put it behind a model's name, or a number in its place (Google's 001)."""

@@ -72,11 +72,10 @@ class ApiReach(CardSettings):
 
     def address(self, model: str) -> str | None:
         """Base URL for ``model``, or None for the SDK's; ModelError if it is missing or no URL."""
-        url = os.path.expandvars(self.base_url or "").strip()
-        if self.base_url and not url.startswith(("http://", "https://")):
-            raise ModelError(
-                f"{model} needs the address of its API, http(s)://...: {self.base_url}"
-            )
+        stated = self.base_url or ""
+        url = os.path.expandvars(stated).strip()
+        if stated and not url.startswith(("http://", "https://")):
+            raise ModelError(f"{model} needs the address of its API, http(s)://...: {stated}")
         return url or None
 
     def key(self, model: str) -> str:

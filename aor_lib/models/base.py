@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, Self, runtime_checkable
 
 from aor_lib.audio.clip import Clip
 from aor_lib.config.params import ModelCard
@@ -28,8 +28,7 @@ class Turn:
     audio: Path | Clip | None = None
 
 
-Conversation = tuple[Turn, ...]
-"""Turns in their order; the last one is the user's."""
+Conversation = tuple[Turn, ...]  # turns in their order; the last one is the user's
 
 
 def has_audio(conversation: Conversation) -> bool:
@@ -63,10 +62,13 @@ class Failure:
     error: str
     blocked: bool = False  # by the provider's content filter, which would do so again
 
+    @classmethod
+    def of(cls, error: Exception) -> Self:
+        """Describe an error as the failure of a conversation."""
+        return cls(f"{type(error).__name__}: {one_line(error, 500)}")
 
-def failure_of(error: Exception) -> Failure:
-    """Describe an error as the failure of a conversation."""
-    return Failure(f"{type(error).__name__}: {one_line(error, 500)}")
+
+Result = Answer | Failure  # of one conversation
 
 
 class ModelError(AorError):
@@ -91,13 +93,10 @@ class AudioModel(Protocol):
     """A model that can be asked. An adapter's constructor takes the model's card."""
 
     card: ModelCard
-    revision: str
-    """Identity of the weights: a commit, or a hash of them."""
+    revision: str  # identity of the weights: a commit, or a hash of them
     capabilities: Capabilities
 
-    def answer(
-        self, conversations: Sequence[Conversation], generation: Generation
-    ) -> list[Answer | Failure]:
+    def answer(self, conversations: Sequence[Conversation], generation: Generation) -> list[Result]:
         """Answer conversations: one result for each, in their order.
 
         ModelError only where all further answers are impossible; else a ``Failure`` is a result.
@@ -111,15 +110,13 @@ class GradualModel(AudioModel, Protocol):
 
     def results(
         self, conversations: Sequence[Conversation], generation: Generation
-    ) -> Iterator[Mapping[int, Answer | Failure]]:
+    ) -> Iterator[Mapping[int, Result]]:
         """Yield what :meth:`answer` returns, by the conversations' places, some at a time."""
         ...
 
-    def answer(
-        self, conversations: Sequence[Conversation], generation: Generation
-    ) -> list[Answer | Failure]:
+    def answer(self, conversations: Sequence[Conversation], generation: Generation) -> list[Result]:
         """See :class:`AudioModel`."""
-        came: dict[int, Answer | Failure] = {}
+        came: dict[int, Result] = {}
         for some in self.results(conversations, generation):
             came.update(some)
         return [came[place] for place in sorted(came)]

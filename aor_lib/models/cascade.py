@@ -19,14 +19,7 @@ from aor_lib.audio.hearing.transcription import HearingError, transcribe
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.models.base import (
-    Answer,
-    Capabilities,
-    Conversation,
-    Failure,
-    GradualModel,
-    failure_of,
-)
+from aor_lib.models.base import Capabilities, Conversation, Failure, GradualModel, Result
 from aor_lib.storage import assets
 
 if TYPE_CHECKING:
@@ -35,8 +28,7 @@ if TYPE_CHECKING:
     from aor_lib.audio.hearing.sound_tagger import SoundTags
     from aor_lib.models.smollm import LanguageModel, Prompt
 
-VERSION = 4
-"""Raised with every change to what is read of the same clip, or how; part of a model's revision."""
+VERSION = 4  # raise it when what is read of the same clip changes, or how; part of the revision
 WEIGHTS = Path(__file__).parent / "weights"
 _EMPTY = Failure("empty answer: no text was generated")
 
@@ -77,7 +69,7 @@ class Cascade(GradualModel):
 
     def results(
         self, conversations: Sequence[Conversation], generation: Generation
-    ) -> Iterator[dict[int, Answer | Failure]]:
+    ) -> Iterator[dict[int, Result]]:
         """See :class:`aor_lib.models.base.GradualModel`; equal prompts are answered once."""
         model = self._language_model()
         prompts: dict[Prompt, list[tuple[int, dict[str, str | float]]]] = {}
@@ -85,7 +77,7 @@ class Cascade(GradualModel):
             try:
                 asked, account = self._prompt(model, conversation)
             except (HearingError, OSError) as error:
-                yield {index: failure_of(error)}
+                yield {index: Failure.of(error)}
             else:
                 prompts.setdefault(asked, []).append((index, account))
         for answers in model.answers(list(prompts), generation):
@@ -116,10 +108,8 @@ class Cascade(GradualModel):
         account: dict[str, str | float] = {}
         for turn in conversation:
             parts = [plain(turn.text)] if turn.text else []
-            if (audio := turn.audio) is not None:
-                words, clip = self._hear(
-                    audio.encoded() if isinstance(audio, Clip) else audio.read_bytes()
-                )
+            if turn.audio is not None:
+                words, clip = self._hear(turn.audio)
                 account = {"transcript": words}
                 if clip is not None:
                     heard.append(clip)
@@ -130,11 +120,11 @@ class Cascade(GradualModel):
             messages.append({"role": turn.role, "content": "\n".join(parts)})
         return model.prompt(messages, heard), account
 
-    def _hear(self, sound_file: bytes) -> tuple[str, SoundTags | None]:
+    def _hear(self, audio: Path | Clip) -> tuple[str, SoundTags | None]:
         from aor_lib.audio.hearing.sound_tagger import sound_tagger
 
         with _preparing:
-            heard = transcribe(sound_file)
+            heard = transcribe(audio.encoded() if isinstance(audio, Clip) else audio.read_bytes())
             if not self._settings.hears_sound:
                 return heard.transcript, None
             return heard.transcript, sound_tagger().tag(heard.encoded, heard.spectrogram)

@@ -19,8 +19,7 @@ QUESTIONS = (
     "How many days are in a week?",
     "Please tell me, in a few words, how I can bake bread at home without any yeast.",
 )
-NOTICEABLE = 1e-3
-"""A change of a logit that is no rounding."""
+NOTICEABLE = 1e-3  # a change of a logit that is no rounding
 
 
 class Failed(Exception):  # noqa: N818 - an outcome
@@ -50,11 +49,9 @@ class CheckedModel:
     @cached_property
     def over_scenes(self) -> list[Conversation]:
         """The same words over each of two scenes."""
-        conversations: list[Conversation] = []
-        for scene in ("home_kitchen", "city_street"):
-            clip = make_clip("What can you hear around me?", scene=scene)
-            conversations.append((Turn("user", audio=self.saved(scene, clip)),))
-        return conversations
+        words, scenes = "What can you hear around me?", ("home_kitchen", "city_street")
+        clips = [self.saved(scene, make_clip(words, scene=scene)) for scene in scenes]
+        return [(Turn("user", audio=clip),) for clip in clips]
 
     @cached_property
     def questions(self) -> list[Conversation]:

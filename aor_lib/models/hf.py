@@ -19,7 +19,7 @@ from aor_lib.models.base import (
     Failure,
     GradualModel,
     ModelError,
-    failure_of,
+    Result,
     has_audio,
 )
 from aor_lib.models.hf_architectures import ARCHITECTURES, load_network, load_processor
@@ -74,7 +74,7 @@ class HuggingFaceModel(GradualModel):
 
     def results(
         self, conversations: Sequence[Conversation], generation: Generation
-    ) -> Iterator[dict[int, Answer | Failure]]:
+    ) -> Iterator[dict[int, Result]]:
         """See :class:`aor_lib.models.base.GradualModel`; samples are drawn one at a time."""
         network, processor = self.load()
 
@@ -82,7 +82,7 @@ class HuggingFaceModel(GradualModel):
             ready = [self._ready(processor, conversations[place]) for place in batch]
             return model_inputs(processor, self._settings.architecture, ready)
 
-        def answer(batch: Places, inputs: Any) -> list[Answer | Failure]:
+        def answer(batch: Places, inputs: Any) -> list[Result]:
             self._switch_adapter(network, conversations[batch[0]])
             return _answers(network, processor.tokenizer, inputs, generation)
 
@@ -153,7 +153,7 @@ class HuggingFaceModel(GradualModel):
             except Exception as error:
                 raise ModelError(
                     f"{self.card.id} could not be loaded from {self.card.source}: "
-                    f"{failure_of(error).error}"
+                    f"{Failure.of(error).error}"
                 ) from error
         return _loaded[self]
 
@@ -207,9 +207,7 @@ def _set_plain_decoding(network: Any, processor: Any) -> None:
     )
 
 
-def _answers(
-    network: Any, tokenizer: Any, inputs: Any, generation: Generation
-) -> list[Answer | Failure]:
+def _answers(network: Any, tokenizer: Any, inputs: Any, generation: Generation) -> list[Result]:
     """Answer each row of the inputs: greedy, or above temperature 0 sampled from the seed."""
     sampling: dict[str, Any] = {"do_sample": False}
     if generation.temperature > 0:
@@ -222,7 +220,7 @@ def _answers(
     written = output[:, inputs["input_ids"].shape[1] :]
     texts = tokenizer.batch_decode(written, skip_special_tokens=True)
     padding, ends = (getattr(network.generation_config, f"{n}_token_id") for n in ("pad", "eos"))
-    results: list[Answer | Failure] = []
+    results: list[Result] = []
     for text, tokens in zip(texts, written.tolist(), strict=True):
         ended = "length" if set(tokens).isdisjoint(ends) else "stop"
         length = sum(token != padding for token in tokens)

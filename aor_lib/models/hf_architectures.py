@@ -62,12 +62,9 @@ class TextProcessor:
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
+        self.apply_chat_template = tokenizer.apply_chat_template
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
-
-    def apply_chat_template(self, conversations: Any, **options: Any) -> Any:
-        """Write prompts."""
-        return self.tokenizer.apply_chat_template(conversations, **options)
 
     def __call__(self, text: list[str], return_tensors: str, text_kwargs: dict[str, Any]) -> Any:
         """Tokens of prompts."""

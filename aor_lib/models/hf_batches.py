@@ -7,10 +7,9 @@ from typing import Any
 
 import torch
 
-from aor_lib.models.base import Answer, Failure, failure_of
+from aor_lib.models.base import Failure, Result
 
-Places = tuple[int, ...]
-"""Conversations of a batch, by their places among all."""
+Places = tuple[int, ...]  # conversations of a batch, by their places among all
 
 _NO_ROOM = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 _DEAD = ("device-side assert", "unspecified launch failure", "illegal memory", "no longer usable")
@@ -26,8 +25,8 @@ class Batches:
         self,
         alike: Mapping[int, Hashable],
         prepare: Callable[[Places], Any],
-        answer: Callable[[Places, Any], Sequence[Answer | Failure]],
-    ) -> Iterator[dict[int, Answer | Failure]]:
+        answer: Callable[[Places, Any], Sequence[Result]],
+    ) -> Iterator[dict[int, Result]]:
         """Yield results batch by batch.
 
         A batch that lacks memory is halved, one that fails otherwise is asked one by one; a dead
@@ -45,14 +44,14 @@ class Batches:
                 inputs = coming.get(batch) or thread.submit(prepare, batch)
                 following = self._next(waiting[len(batch) :], common)
                 coming = {following: thread.submit(prepare, following)} if following else {}
-                results: Sequence[Answer | Failure] = ()
+                results: Sequence[Result] = ()
                 failure = None
                 try:
                     results = answer(batch, inputs.result())
                 except Exception as error:
                     if is_dead_gpu(error):
                         raise
-                    failure, no_room = failure_of(error), _lacks_memory(error)
+                    failure, no_room = Failure.of(error), _lacks_memory(error)
                 # Here nothing holds the tensors of the failed batch any more.
                 if failure is not None:
                     torch.cuda.empty_cache()

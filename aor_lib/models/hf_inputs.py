@@ -51,11 +51,9 @@ def model_inputs(processor: Any, name: str, conversations: Sequence[Conversation
         # Mistral's tokenizer writes the prompt itself, and decodes the clips.
         return processor.apply_chat_template(messages, return_tensors="pt")
     tokenizer = processor.tokenizer
+    template = _chat_template(processor)
     prompts = processor.apply_chat_template(
-        messages,
-        chat_template=_chat_template(processor),
-        tokenize=False,
-        add_generation_prompt=True,
+        messages, chat_template=template, tokenize=False, add_generation_prompt=True
     )
     started = tokenizer.bos_token is not None and prompts[0].startswith(tokenizer.bos_token)
     heard = [clip for conversation in conversations for clip in clips(conversation)]

@@ -15,11 +15,10 @@ from aor_lib.config.params import ModelCard
 from aor_lib.models import hf_checkpoint
 from aor_lib.models.api_messages import Request
 from aor_lib.models.api_settings import ApiSettings
-from aor_lib.models.base import ModelError, failure_of
+from aor_lib.models.base import Failure, ModelError
 from aor_lib.models.openai_api import OpenAIModel
 
-_running: dict[OpenAIModel, subprocess.Popen[str]] = {}
-"""The model whose server runs: one at a time is in memory."""
+_running: dict[OpenAIModel, subprocess.Popen[str]] = {}  # the model whose server runs: at most one
 
 
 class LlamaCppSettings(ApiSettings):
@@ -67,7 +66,7 @@ class LlamaCppModel(OpenAIModel):
             folder = hf_checkpoint.folder(self.card, self.revision, names)
             files = [str(_file(folder, name)) for name in names]
         except Exception as error:
-            raise ModelError(f"{self.card.id}: {failure_of(error).error}") from error
+            raise ModelError(f"{self.card.id}: {Failure.of(error).error}") from error
         options = (self.card.source, str(settings.context_tokens), str(settings.threads))
         server: Any = subprocess.Popen(
             [sys.executable, "-m", __name__, *files, *options],

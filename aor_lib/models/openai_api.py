@@ -27,19 +27,17 @@ from aor_lib.models.base import (
     Conversation,
     Failure,
     ModelError,
+    Result,
     has_audio,
     without_system_turns,
 )
 
-_AHEAD = 8
-"""Requests that are read, encoded and kept in memory while others are under way."""
+_AHEAD = 8  # requests that are read, encoded and kept in memory while others are under way
 _ERRORS = (openai.OpenAIError, aiohttp.ClientError, OSError, RuntimeError, TypeError, ValueError)
 """Raised by libraries for a file, a connection or a response that is not as it should be."""
-_LIKELIEST = 20
-"""Tokens whose log-probabilities are asked for: the most that OpenAI and vLLM give."""
+_LIKELIEST = 20  # tokens whose log-probabilities are asked for: the most that OpenAI and vLLM give
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
-_PAUSE_S = 0.5
-"""Before the first retry, at most; each next one may take twice as long."""
+_PAUSE_S = 0.5  # before the first retry, at most; each next one may take twice as long
 _log = logging.getLogger(__name__)
 
 
@@ -93,9 +91,7 @@ class OpenAIModel:
         asked = [get("/models"), get(str(self._client.base_url.join("/version")))]  # of vLLM
         return api_messages.facts_of(*await asyncio.gather(*asked, return_exceptions=True))
 
-    def answer(
-        self, conversations: Sequence[Conversation], generation: Generation
-    ) -> list[Answer | Failure]:
+    def answer(self, conversations: Sequence[Conversation], generation: Generation) -> list[Result]:
         """See :class:`aor_lib.models.base.AudioModel`; ModelError only where nothing came."""
         future = _submit(self._answer_all(conversations, generation))
         try:
@@ -116,7 +112,7 @@ class OpenAIModel:
 
     async def _answer_all(
         self, conversations: Sequence[Conversation], generation: Generation
-    ) -> list[Answer | Failure]:
+    ) -> list[Result]:
         asked = [self._answer_one(conversation, generation) for conversation in conversations]
         results = await asyncio.gather(*asked)
         came = any(isinstance(result, Answer) or result.blocked for result in results)
@@ -124,9 +120,7 @@ class OpenAIModel:
             raise ModelError(f"{self.card.id}: {self._budget.closed}")
         return results
 
-    async def _answer_one(
-        self, conversation: Conversation, generation: Generation
-    ) -> Answer | Failure:
+    async def _answer_one(self, conversation: Conversation, generation: Generation) -> Result:
         try:
             response = await self._ask(conversation, generation)
         except _ERRORS as error:
@@ -222,7 +216,7 @@ class OpenAIModel:
             if now > self._away_since + longest_s:
                 self._budget.close(f"{where} was away for {longest_s:g} s ({text})")
 
-    def _result(self, response: Any, asked: str) -> Answer | Failure:
+    def _result(self, response: Any, asked: str) -> Result:
         self._fingerprint = api_messages.named(response, "system_fingerprint", self._key)
         served = api_messages.named(response, "model", self._key)
         if served and not api_messages.are_one_model(served, asked):

@@ -6,7 +6,6 @@ what is heard, weighted by their probabilities.
 """
 
 import contextlib
-import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,7 @@ from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTags
 from aor_lib.config.records import Generation, content_hash
 from aor_lib.models.base import Answer
 
-AUDIO = "<file_sep>"
-"""Stands for an audio token in a prompt: a token of the vocabulary that no text needs."""
+AUDIO = "<file_sep>"  # in place of an audio token: a token of the vocabulary that no text needs
 AUDIO_TOKENS = SEGMENTS + 1
 AUDIO_MAP = "audio_map"
 """Name of the linear layer, in a decoder layer, through which this reads the audio tokens again."""
@@ -110,6 +108,7 @@ class LanguageModel:
             yield
             return
         embeddings = self.network.get_input_embeddings()
+        audio = self.tokens(AUDIO)[0]
         thread = threading.get_ident()
         audio_places: list[torch.Tensor] = []  # in the batch that was embedded last
 
@@ -122,7 +121,7 @@ class LanguageModel:
             if threading.get_ident() != thread:
                 return embedded
             audio_places.clear()
-            places = (given[0] == self._audio)[..., None]
+            places = (given[0] == audio)[..., None]
             # While an answer is written, the prompt is not read again.
             if int(places.sum()) != len(vectors):
                 return embedded
@@ -145,10 +144,8 @@ class LanguageModel:
 
     def _answered(self, prompts: Sequence[Prompt], generation: Generation) -> dict[Prompt, Answer]:
         inputs = self._padded(prompts)
-        with (
-            torch.inference_mode(),
-            self.hearing([clip for prompt in prompts for clip in prompt.heard]),
-        ):
+        heard = [clip for prompt in prompts for clip in prompt.heard]
+        with torch.inference_mode(), self.hearing(heard):
             output = self.network.generate(
                 **inputs,
                 max_new_tokens=generation.max_new_tokens,
@@ -172,10 +169,6 @@ class LanguageModel:
             max_length=_padded_length(max(map(len, tokens))),
             return_tensors="pt",
         )
-
-    @functools.cached_property
-    def _audio(self) -> int:
-        return self.tokens(AUDIO)[0]
 
 
 class Sampled:

@@ -135,13 +135,11 @@ def _unpacked() -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.parent.with_suffix(".lock")):
         if not folder.is_dir():
-            (packed,) = assets.fetch(ASSET).glob("*.gguf")
-            file: Any = {"gguf_file": packed.name}
-            network: Any = LlamaForCausalLM.from_pretrained(packed.parent, **file)
+            (gguf,) = assets.fetch(ASSET).glob("*.gguf")
+            file: Any = {"gguf_file": gguf.name}
+            network: Any = LlamaForCausalLM.from_pretrained(gguf.parent, **file)
             network.hf_quantizer = None  # it holds floats now, and may be saved
-            tokenizer: Any = AutoTokenizer.from_pretrained(
-                packed.parent, padding_side="left", **file
-            )
+            tokenizer: Any = AutoTokenizer.from_pretrained(gguf.parent, padding_side="left", **file)
             with atomic_folder(folder) as scratch:
                 network.save_pretrained(scratch)
                 tokenizer.save_pretrained(scratch)

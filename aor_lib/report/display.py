@@ -90,9 +90,8 @@ def paragraph(text: str) -> Prose:
 
 def bullets(sentences: Mapping[str, str]) -> Prose:
     """Plain sentences as a list, each after what it is about."""
-    return Prose(
-        "\n".join(f"- **{_plain(about)}:** {_plain(text)}" for about, text in sentences.items())
-    )
+    items = [f"- **{_plain(about)}:** {_plain(text)}" for about, text in sentences.items()]
+    return Prose("\n".join(items))
 
 
 def nothing_for(title: str) -> Prose:
@@ -128,7 +127,6 @@ def as_html(text: str) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A value as HTML."""
     if isinstance(value, float):
         return NOTHING if pd.isna(value) else signed(value, "g")
     return as_html(str(value))

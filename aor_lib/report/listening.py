@@ -47,9 +47,8 @@ def facts(row: Mapping[Any, Any]) -> dict[str, str]:
     snr_db, scene, speaker, gender = (
         _known(row, name) for name in ("snr_db", "background_scene", "voice", "gender")
     )
-    name = speaker and title_of(str(speaker).rpartition("_")[2]) + (
-        f" ({gender})" if gender else ""
-    )
+    of_gender = f" ({gender})" if gender else ""
+    name = speaker and title_of(str(speaker).rpartition("_")[2]) + of_gender
     voice = [name, _known(row, "emotion"), _known(row, "speaking_rate")]
     facts = {
         "Intent": title_of(row["intent"]),

@@ -14,7 +14,7 @@ import yaml
 
 from aor_lib.analysis.results import load_cards
 from aor_lib.analysis.selections import REFERENCE_MODELS, WORDS_ONLY
-from aor_lib.config.params import PARAMS, load_prompts, load_scenarios
+from aor_lib.config.params import PARAMS, load_model_cards, load_prompts, load_scenarios
 from aor_lib.config.records import Condition, Intent, Label, Status
 from aor_lib.report.measures import signed
 
@@ -22,14 +22,11 @@ LOOK: dict[str, Any] = json.loads(Path(__file__).with_name("look.json").read_tex
 """Parts of the Vega-Lite specification of every chart."""
 DARK: dict[str, str] = LOOK["usermeta"]["dark"]
 """Colours of a dark page, by those that they replace there: at least 4.5:1 in contrast."""
-PALETTE = tuple(DARK)
-"""Colour-blind safe (after Okabe and Ito); at least 3:1 on a white page."""
+PALETTE = tuple(DARK)  # colour-blind safe (after Okabe and Ito); at least 3:1 on a white page
 _TRIANGLES = tuple(f"triangle-{side}" for side in ("up", "down", "left", "right"))
 SHAPES = ("circle", "square", "diamond", "cross", *_TRIANGLES)
-NEUTRAL = "#757575"
-"""Legible on white and on near-black."""
-OUTCOMES = tuple(map(str, (*Label, Status.BLOCKED, Status.FAILED, "missing")))
-"""Outcomes of a trial."""
+NEUTRAL = "#757575"  # legible on white and on near-black
+OUTCOMES = tuple(map(str, (*Label, Status.BLOCKED, Status.FAILED, "missing")))  # of a trial
 
 _TITLES = yaml.safe_load((PARAMS / "titles.yaml").read_text("utf-8"))
 METHODS: dict[str, str] = _TITLES["methods"]
@@ -134,7 +131,7 @@ def _model_looks(models: Iterable[str]) -> dict[str, tuple[str, str]]:
     taken = dict(zip(REFERENCE_MODELS, zip(PALETTE, SHAPES, strict=False), strict=False))
     taken[WORDS_ONLY] = (NEUTRAL, "cross")
     of_id = [(colour, shape) for colour in PALETTE for shape in SHAPES]
-    for model in models:
+    for model in (*load_model_cards(), *models):  # those with a card have the same in every chart
         first = int(hashlib.sha256(model.encode()).hexdigest(), 16) % len(of_id)
         free = (look for look in of_id[first:] + of_id[:first] if look not in taken.values())
         taken.setdefault(model, next(free, of_id[first]))

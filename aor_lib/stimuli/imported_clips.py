@@ -9,6 +9,7 @@ from aor_lib.audio import mixing, sound_files
 from aor_lib.audio.clip import Clip
 from aor_lib.audio.decoding import read_sound
 from aor_lib.audio.hearing.transcription import MAX_DURATION_S, HearingError, transcribe
+from aor_lib.audio.sound_files import CollectionError, UnusableError
 from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.records import Condition, Intent, Stimulus, split_of
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli, write_manifest
@@ -28,9 +29,7 @@ def import_clips(folder: Path, build: Path, report: Report) -> sound_files.Impor
     sound_files.check_folders(folder, build)
     there = load_stimuli(build) if (build / MANIFEST).is_file() else []
     if any(row.block != "imported" for row in there):
-        raise sound_files.CollectionError(
-            f"{build}: holds another study; name another folder for the clips"
-        )
+        raise CollectionError(f"{build}: holds another study; name another folder for the clips")
     rows = {row.stimulus_id: row for row in there}
     names = {row.sha256: row.stimulus_id for row in there}
 
@@ -38,7 +37,7 @@ def import_clips(folder: Path, build: Path, report: Report) -> sound_files.Impor
         samples = read_sound(folder / file, MAX_DURATION_S + 1)
         if not _MIN_DURATION_S <= (seconds := len(samples) / SAMPLE_RATE) <= MAX_DURATION_S:
             lasts = f"{seconds:.2f} s" if seconds <= MAX_DURATION_S else "longer"
-            raise sound_files.UnusableError(
+            raise UnusableError(
                 f"must last {_MIN_DURATION_S} to {MAX_DURATION_S:g} s, and lasts {lasts}: cut it"
             )
         samples /= max(1.0, float(abs(samples).max()))
@@ -47,7 +46,7 @@ def import_clips(folder: Path, build: Path, report: Report) -> sound_files.Impor
         name = f"{slug or 'clip'}-{hashlib.sha256((folder / file).read_bytes()).hexdigest()[:8]}"
         first = names.setdefault(hashlib.sha256(audio).hexdigest(), name)
         if first != name:
-            raise sound_files.UnusableError(f"is the same sound as {first}")
+            raise UnusableError(f"is the same sound as {first}")
         rows[name] = _import_clip(name, samples, audio, build)
 
     done = sound_files.import_each(list(sound_files.file_names(folder)), take, report)
@@ -60,7 +59,7 @@ def _import_clip(name: str, samples: mixing.Samples, audio: bytes, build: Path) 
     try:
         transcription = transcribe(audio)
     except HearingError as error:
-        raise sound_files.UnusableError(str(error)) from error
+        raise UnusableError(str(error)) from error
     with atomic_write(build / "clips" / f"{name}.flac") as stream:
         stream.write(audio)
     loudness_lufs = mixing.loudness(samples, SAMPLE_RATE)

@@ -49,11 +49,9 @@ def load_stimuli(build: Path | str) -> list[Stimulus]:
         ) from error
 
 
-def write_manifest(
-    stimuli: Iterable[Stimulus], build: Path, profile: Profile | None = None
-) -> Path:
+def write_manifest(rows: Iterable[Stimulus], build: Path, profile: Profile | None = None) -> Path:
     """Write the manifest of a study, with its profile as an attribute, and return its path."""
-    frame = pd.DataFrame([stimulus.model_dump(mode="json") for stimulus in stimuli])
+    frame = pd.DataFrame([row.model_dump(mode="json") for row in rows])
     frame.attrs = {"profile": profile.model_dump_json()} if profile else {}
     with atomic_write(build / MANIFEST) as stream:
         frame.to_parquet(stream, index=False)

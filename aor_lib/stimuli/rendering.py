@@ -42,7 +42,12 @@ def render(
         return Stimulus.model_validate(fields), {}
     turns, files = _earlier_turns(spec, settings, bank)
     spoken = speak(spec)
-    background = _background(spec, mixing.clip_length(len(spoken), settings), bank)
+    length = mixing.clip_length(len(spoken), settings)
+    background = _background(spec.scene, length, bank, [spec.seed, 0])
+    if background and spec.condition is Condition.NOISE:
+        rng = np.random.default_rng([spec.seed, 1])
+        noise = engine.spectrum_matched_noise(background.samples, length, rng)
+        background = replace(background, samples=noise, events=())
     # Loudness is brought to one level, except for what an emotion adds to it or takes away.
     own = {"loudness_lufs": settings.loudness_lufs + TARGETS[spec.emotion].level_db}
     if spec.snr_db is not None:
@@ -119,9 +124,8 @@ def make_clip(
     """
     heard = load_scene(scene) if scene is not None else None
     settings = validated({"snr_db": snr_db}, Mixing, "make_clip")
-    about = {"id": "clip", "intent": "benign", "scenes": ("any",)}
     chosen = {
-        "utterance": {**about, "text": text},
+        "utterance": {"id": "clip", "intent": "benign", "scenes": ("any",), "text": text},
         "condition": Condition.BENIGN_SCENE if heard else Condition.SPEECH_ONLY,
         "block": "core",
         "voice": voice,
@@ -131,8 +135,7 @@ def make_clip(
         "seed": seed,
     }
     row, files = render(validated(chosen, StimulusSpec, "make_clip"), settings, bank_folder=None)
-    stream = io.BytesIO(files[str(row.path)])
-    return Clip(*soundfile.read(stream, dtype="float32"))
+    return Clip(*soundfile.read(io.BytesIO(files[str(row.path)]), dtype="float32"))
 
 
 def speak(spec: StimulusSpec) -> mixing.Samples:
@@ -150,9 +153,8 @@ def _earlier_turns(
     for number, turn in enumerate(spec.history.turns if spec.history else (), start=1):
         spoken = speech.synthesise(turn.said, spec.voice)
         scene = spec.history_scene if turn.in_scene else None
-        rng = np.random.default_rng([spec.seed, 2, number])
         length = mixing.clip_length(len(spoken), settings)
-        background = _scene(scene, length, bank, rng) if scene else None
+        background = _background(scene, length, bank, [spec.seed, 2, number])
         path = f"clips/{spec.stimulus_id}.turn{number}.flac"
         heard = background.samples if background else None
         files[path] = _flac(mixing.mix(spoken, heard, settings))
@@ -163,21 +165,11 @@ def _earlier_turns(
 
 
 def _background(
-    spec: StimulusSpec, length: int, bank: SoundBank | None
+    scene: Scene | None, length: int, bank: SoundBank | None, seed: list[int]
 ) -> engine.Soundscape | None:
-    if spec.scene is None:
+    if scene is None:
         return None
-    scene = _scene(spec.scene, length, bank, np.random.default_rng([spec.seed, 0]))
-    if spec.condition is Condition.NOISE:
-        rng = np.random.default_rng([spec.seed, 1])
-        noise = engine.spectrum_matched_noise(scene.samples, length, rng)
-        return replace(scene, samples=noise, events=())
-    return scene
-
-
-def _scene(
-    scene: Scene, length: int, bank: SoundBank | None, rng: np.random.Generator
-) -> engine.Soundscape:
+    rng = np.random.default_rng(seed)
     return engine.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng, bank)
 
 

@@ -11,8 +11,7 @@ from tqdm import tqdm
 from aor_lib.config.records import content_hash
 from aor_lib.storage.atomic_write import atomic_write
 
-Report = Callable[[int, int], None]
-"""Called with the number of items that are done, and of all."""
+Report = Callable[[int, int], None]  # called with the number of items that are done, and of all
 _STAGES = ".stages"  # folder with the hash of what each finished stage was made from
 _LINE = "{desc}: {n_fmt} of {total_fmt}, {rate_fmt}, {remaining} left\n"
 

@@ -18,18 +18,15 @@ from aor_lib.audio.hearing import WEIGHTS
 from aor_lib.audio.hearing.transcription import BANDS, ENCODED, Features, Spectrogram, one_thread
 from aor_lib.storage.assets import Arrays
 
-SEGMENTS = 8
-"""Number of equal parts of a clip, each of which has tags of its own."""
+SEGMENTS = 8  # equal parts of a clip, each of which has tags of its own
 _THRESHOLD = 0.02
 _CHANNELS = (24, 48, 96, 128)
 _STRIDES = ((1, 2), (2, 2), (2, 2), (1, 2))  # over time and pitch
-_STEP = 4
-"""Frames of the spectrogram for one of the last convolution."""
+_STEP = 4  # frames of the spectrogram for one of the last convolution
 _FRAME, _HIDDEN = 256, 512
 _DROPOUT, _HIDDEN_DROPOUT = 0.2, 0.3
 
-Probabilities = tuple[tuple[str, float], ...]
-"""Names with their probabilities."""
+Probabilities = tuple[tuple[str, float], ...]  # names with their probabilities
 
 
 @dataclass(frozen=True, order=True)
@@ -85,9 +82,8 @@ class SoundTagger(torch.nn.Module):
         """
         frames = torch.from_numpy(spectrogram).float()[None]
         with one_thread(), torch.inference_mode():
-            sounds, moods = self(
-                torch.from_numpy(encoded)[None], frames, torch.tensor([frames.shape[1]])
-            )
+            lengths = torch.tensor([frames.shape[1]])
+            sounds, moods = self(torch.from_numpy(encoded)[None], frames, lengths)
         return SoundTags(
             tuple(_named(self.sounds, row, _THRESHOLD) for row in sounds[0].sigmoid().tolist()),
             _named(self.moods, moods[0].softmax(0).tolist(), 0.0),

@@ -32,18 +32,15 @@ Features = npt.NDArray[np.float32]
 Spectrogram = npt.NDArray[np.float16]
 
 SAMPLE_RATE = 16_000
-MAX_DURATION_S = 30.0
-"""The longest clip: the window of Whisper, the shortest of the models'."""
+MAX_DURATION_S = 30.0  # the longest clip: the window of Whisper, the shortest of the models'
 BANDS = 80
 ENCODED = 768
-_FRAME_S = 0.02
-"""A frame of the encoder's output, or two of its spectrogram."""
+_FRAME_S = 0.02  # a frame of the encoder's output, or two of its spectrogram
 _PADDING_S = 8.0
 """Silence after the clip. The encoder takes windows shorter than Whisper's 30 s and is several
 times faster on them, but with little silence at the end the transcript may repeat itself; such a
 clip is transcribed again in a full window."""
-_REPEATED_WORDS = 4
-"""A run of this many words said twice is hardly ever in a request, always in a decoder's loop."""
+_REPEATED_WORDS = 4  # a run of these said twice is a decoder's loop, hardly ever a request
 
 
 class HearingError(RuntimeError):

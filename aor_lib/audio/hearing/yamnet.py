@@ -24,8 +24,7 @@ from aor_lib.storage.assets import AssetError, cache_folder
 Scores = npt.NDArray[np.float32]
 
 SAMPLE_RATE = 16_000
-PATCH = 15_600
-"""Samples that the network takes at a time; half of them is the step from one patch to the next."""
+PATCH = 15_600  # samples that the network takes at a time; the next patch begins halfway
 _LEVEL = 0.1
 
 
