@@ -80,7 +80,7 @@ class ScriptedModel:
         return [self.answer_one(text) for text in texts]
 
 
-def make_text_stimuli(number: int) -> list[Stimulus]:
+def make_text_stimuli(number: int, **changes: object) -> list[Stimulus]:
     empty = dict.fromkeys(Stimulus.model_fields) | {"scenario": "kitchen", "seed": 0, "variant": 0}
     empty |= {"events": "[]", "history": "[]", "block": "core", "condition": "text_only"}
     return [
@@ -89,6 +89,7 @@ def make_text_stimuli(number: int) -> list[Stimulus]:
             | {"stimulus_id": f"s{n}", "utterance_id": f"u{n}", "intent": Intent.BENIGN}
             | {"text": f"text {n}", "presented_text": f"text {n}"}
             | {"sha256": content_hash(n), "split": split_of(f"u{n}")}
+            | changes
         )
         for n in range(number)
     ]

@@ -13,27 +13,25 @@ from aor_lib.config.profile import Profile
 from aor_lib.config.typed_yaml import read
 from reference.hearing import compositions as comp
 from reference.hearing import tagger_training
-from reference.hearing.compositions import load_names
 
 SCENES = load_scenes()
+NAMES = comp.load_names()
 
 
 def test_every_bed_and_every_setting_has_names():
-    names = load_names()
-    assert set(names.beds) == set(SCENES)
-    assert set(names.read) == {scene.scenario or scene.kind for scene in SCENES.values()}
+    assert set(NAMES.beds) == set(SCENES)
+    assert set(NAMES.read) == {scene.scenario or scene.kind for scene in SCENES.values()}
 
 
 def test_no_name_of_a_sound_is_that_of_a_scene():
-    names = load_names()
-    told = {*names.beds.values(), *chain(*names.read.values())}
-    told |= set(chain(*(renamed.values() for renamed in names.events.values())))
+    told = {*NAMES.beds.values(), *chain(*NAMES.read.values())}
+    told |= set(chain(*(renamed.values() for renamed in NAMES.events.values())))
     assert told.isdisjoint(scene.replace("_", " ") for scene in SCENES)
 
 
 def test_a_setting_has_the_sounds_of_its_scenes_and_of_no_unseen_one():
     assert {scene.id for scene in comp.pool(None)} == set(SCENES)
-    for setting in load_names().read:
+    for setting in NAMES.read:
         own = {s.id for s in SCENES.values() if setting in (s.scenario, s.kind) and not s.unseen}
         assert {scene.id for scene in comp.pool(setting)} == own
 
@@ -48,9 +46,8 @@ def test_no_profile_uses_its_voices_and_no_utterance_is_one_of_its_sentences():
 def test_every_sound_that_the_tagger_knows_is_one_that_it_could_have_met():
     with np.load(WEIGHTS) as weights:
         known = set(weights["sounds"])
-    names = load_names()
     events = {event.name for scene in comp.pool(None) for event in scene.events}
-    assert known == {comp.NOISE, *names.beds.values(), *events}
+    assert known == {comp.NOISE, *NAMES.beds.values(), *events}
 
 
 def clip(sounds, bands):
@@ -75,7 +72,7 @@ def test_a_tagger_hears_what_it_was_trained_on_and_learns_the_same_weights_again
 
 @pytest.mark.nightly
 def test_most_sounds_are_heard_in_mixtures_that_it_was_not_trained_on():
-    made = comp.compositions(27, sorted(load_names().read), 5_000_000, 1, lambda done, of: None)
+    made = comp.compositions(27, sorted(NAMES.read), 5_000_000, 1, lambda done, of: None)
     named = [
         not set(sound_tagger().tag(one.encoded, one.spectrogram).top(1)).isdisjoint(
             frozenset().union(*one.sounds)

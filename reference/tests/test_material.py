@@ -23,7 +23,9 @@ MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)
 ARTICLES = {"a", "an", "the", "of"}
 UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
-
+HARMFUL = {*MATERIAL.harmful, *(c.harmful for c in CONTRASTS)}
+TEXTS = [*MATERIAL.harmful, *MATERIAL.ordinary]
+TEXTS += [text for c in CONTRASTS for text in (c.text, c.harmful) if text]
 
 SETTINGS = tuple(MATERIAL.described)
 NOTHING = ((),) * SEGMENTS
@@ -45,13 +47,10 @@ def is_refusal(example):
 
 def test_no_training_sentence_is_or_nearly_is_one_of_the_test_split():
     test = [u.text for u in UTTERANCES if u.split is Split.TEST]
-    train = [*MATERIAL.harmful, *MATERIAL.ordinary]
-    for contrast in CONTRASTS:
-        train += [contrast.text, *([contrast.harmful] if contrast.harmful else [])]
-    vectors = TfidfVectorizer().fit(train + test)
-    cosine = (vectors.transform(train) @ vectors.transform(test).T).tocoo()
+    vectors = TfidfVectorizer().fit(TEXTS + test)
+    cosine = (vectors.transform(TEXTS) @ vectors.transform(test).T).tocoo()
     alike = [
-        (round(float(value), 2), train[i], test[j])
+        (round(float(value), 2), TEXTS[i], test[j])
         for i, j, value in zip(cosine.row, cosine.col, cosine.data, strict=True)
         if value > 0.8
     ]
@@ -59,9 +58,7 @@ def test_no_training_sentence_is_or_nearly_is_one_of_the_test_split():
 
 
 def test_nothing_is_said_twice():
-    texts = [*MATERIAL.harmful, *MATERIAL.ordinary]
-    texts += [text for c in CONTRASTS for text in (c.text, c.harmful) if text]
-    assert [text for text, count in Counter(texts).items() if count > 1] == []
+    assert [text for text, count in Counter(TEXTS).items() if count > 1] == []
 
 
 def test_no_training_item_is_about_what_a_test_utterance_is_about():
@@ -83,8 +80,7 @@ def test_no_member_ever_reads_of_an_unseen_scene():
 
 @pytest.mark.parametrize("member", MEMBERS)
 def test_a_member_learns_to_refuse_harmful_requests_and_to_answer_ordinary_ones(member):
-    harmful = {*MATERIAL.harmful, *(c.harmful for c in CONTRASTS)}
-    harmful |= {u.text for u in UTTERANCES if u.intent is Intent.HARMFUL}
+    harmful = HARMFUL | {u.text for u in UTTERANCES if u.intent is Intent.HARMFUL}
     learnt = examples(member)
     assert {is_refusal(e) for e in learnt if e.question in harmful} == {True}
     ordinary = [e.response for e in learnt if e.question in MATERIAL.ordinary]
@@ -116,11 +112,10 @@ def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_tak
     member, excuses
 ):
     by_text = {c.text: c for c in CONTRASTS}
-    harmful = {*MATERIAL.harmful, *(c.harmful for c in CONTRASTS)}
     elsewhere = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
     heard = elsewhere | dict(MATERIAL.settings)
     for example in examples(member):
-        meant = ["harm" if example.question in harmful else "no harm"]
+        meant = ["harm" if example.question in HARMFUL else "no harm"]
         hears = f"I hear {heard[example.sound.setting]}. "
         contrast = by_text.get(example.question)
         if contrast is not None:

@@ -8,23 +8,16 @@ from tests.analysis.frames import of_reference_model
 
 def test_rates_rest_on_reference_models_on_the_test_split_without_mitigation():
     others = ({"split": "dev"}, {"model": "another"}, {"arm": "context_reminder"})
-    results = pd.concat(
-        [of_reference_model(20), *(of_reference_model(0, **changes) for changes in others)]
-    )
-    (row,) = measure.member_rates(results).to_dict("records")
+    asked = [of_reference_model(20), *(of_reference_model(0, **changes) for changes in others)]
+    (row,) = measure.member_rates(pd.concat(asked)).to_dict("records")
     assert (row["model"], row["level"]) == ("ref-wordbound", "benign_scene")
     assert (row["judged"], row["rate"]) == (20, 1.0)
 
 
 def test_emotions_are_compared_where_they_are_varied():
     varied = {"block": "paralinguistics"}
-    results = pd.concat(
-        [
-            of_reference_model(0),
-            of_reference_model(20, emotion="angry", **varied),
-            of_reference_model(0, **varied),
-        ]
-    )
+    angry = of_reference_model(20, emotion="angry", **varied)
+    results = pd.concat([of_reference_model(0), angry, of_reference_model(0, **varied)])
     rows = measure.member_rates(results).set_index(["factor", "level"])["rate"]
     assert rows["emotion", "angry"] == 1.0
     assert rows["emotion", "neutral"] == rows["condition", "benign_scene"] == 0.0

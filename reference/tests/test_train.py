@@ -22,19 +22,13 @@ RECIPE = replace(MEMBERS["ref-wordbound"], batch=4, first_layer=0, learning_rate
 LESSON = Lesson(prompt=[1, 2, 3], response=[4, 5])
 
 
-@pytest.fixture
 def tiny_model():
-    def tokenizer(text, add_special_tokens):
-        return {"input_ids": [31]}  # that of an audio token
-
-    def make():
-        torch.manual_seed(0)
-        sizes = {"hidden_size": 16, "intermediate_size": 32, "vocab_size": 32}
-        layers = {"num_hidden_layers": 2, "num_attention_heads": 2}
-        network = LlamaForCausalLM(LlamaConfig(**sizes, **layers)).eval()
-        return LanguageModel(tokenizer, network)
-
-    return make
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "vocab_size": 32}
+    layers = {"num_hidden_layers": 2, "num_attention_heads": 2}
+    network = LlamaForCausalLM(LlamaConfig(**sizes, **layers)).eval()
+    an_audio_token = {"input_ids": [31]}
+    return LanguageModel(lambda text, add_special_tokens: an_audio_token, network)
 
 
 def fit(model, lessons, recipe=RECIPE, seed=0):
@@ -50,7 +44,7 @@ def taught(model, groups, own=()):
     return tokenised(model, groups, dict(own), np.random.default_rng(0))
 
 
-def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(tiny_model):
+def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights():
     model = tiny_model()
     before = logits(model.network).log_softmax(-1)[LESSON.response[0]]
     other_lesson = Lesson([1, 2, 3, 6, 7], [4])
@@ -64,30 +58,21 @@ def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(t
     assert not all(weight.equal(other[name]) for name, weight in weights.items())
 
 
-def test_a_merged_adapter_answers_as_the_model_that_was_trained_and_fits_no_other(
-    tiny_model, tmp_path, monkeypatch
-):
-    model = tiny_model()
+def test_a_saved_adapter_answers_as_the_trained_model_and_fits_no_other(tmp_path, monkeypatch):
+    model, base, other = tiny_model(), tiny_model().network, tiny_model().network
     train.save_adapter(fit(model, [(LESSON,)] * 40), tmp_path)
-    base = tiny_model().network
     untrained = logits(base)
     merged = smollm_weights.merge_adapter(base, tmp_path)
     torch.testing.assert_close(logits(merged), logits(model.network), atol=1e-3, rtol=0)
     assert not torch.allclose(logits(merged), untrained, atol=1e-2)
+    train.add_adapter(other, replace(RECIPE, begins_as=str(tmp_path)), False, seed=1)
+    torch.testing.assert_close(logits(other), logits(model.network), atol=1e-3, rtol=0)
     monkeypatch.setattr(smollm_weights.assets, "revision", lambda asset: "another")
     with pytest.raises(ModelError, match=r"is for \w+, and this is another"):
         smollm_weights.merge_adapter(tiny_model().network, tmp_path)
 
 
-def test_an_adapter_begins_as_the_one_that_it_is_given(tiny_model, tmp_path):
-    model = tiny_model()
-    train.save_adapter(fit(model, [(LESSON,)] * 40), tmp_path)
-    other = tiny_model().network
-    train.add_adapter(other, replace(RECIPE, begins_as=str(tmp_path)), False, seed=1)
-    torch.testing.assert_close(logits(other), logits(model.network), atol=1e-3, rtol=0)
-
-
-def test_the_first_layer_that_is_trained_reads_the_audio_tokens_again(tiny_model, tmp_path):
+def test_the_first_layer_that_is_trained_reads_the_audio_tokens_again(tmp_path):
     rain = SoundTags(((("rain", 1.0),),) * SEGMENTS, (("neutral", 1.0),))
     over_rain = Lesson([1, *[31] * AUDIO_TOKENS, 2], [4], heard=(rain,))
 

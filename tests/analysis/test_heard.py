@@ -58,10 +58,8 @@ def test_a_refusal_is_split_by_what_the_same_model_says_of_the_same_clip(probes,
 def test_a_model_that_says_what_it_heard_beside_its_answer_needs_no_probe():
     said = json.dumps({"transcript": TEXT, "sounds": "sizzling meat"})
     trials = pd.DataFrame([trial(heard=said), trial(heard=None)])
-    assert heard(trials, asked("A train.", TEXT))["heard_as"].tolist() == [
-        "heard",
-        "scene_not_heard",
-    ]
+    kinds = heard(trials, asked("A train.", TEXT))["heard_as"]
+    assert kinds.tolist() == ["heard", "scene_not_heard"]
 
 
 def test_shares_add_up_to_the_rate_of_refusal_and_count_every_judged_answer():

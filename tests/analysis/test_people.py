@@ -69,16 +69,10 @@ def test_a_label_is_settled_by_two_who_agree_where_no_two_others_do():
 
 
 def test_kappa_is_of_what_both_labelled_and_missing_where_nothing_varies():
-    labels = pd.DataFrame(
-        {
-            "people": [*"xxyy", None],
-            "judge": [*"xxyxy"],
-            "same": [*"xxyyx"],
-            "one": [*"xx", *[None] * 3],
-        }
-    )
+    labels = {"people": [*"xxyy", None], "judge": [*"xxyxy"]}
+    labels |= {"same": [*"xxyyx"], "one": [*"xx", *[None] * 3]}
     pairs = [(name, "people") for name in ("judge", "same", "one")]
-    found = agreement(labels, pairs).set_index("rater")
+    found = agreement(pd.DataFrame(labels), pairs).set_index("rater")
     assert found["n"].tolist() == [4, 4, 2]
     assert found.loc["judge", "kappa"] == pytest.approx(0.5)
     assert found.loc["judge", "low"] < 0.5 < found.loc["judge", "high"] == 1

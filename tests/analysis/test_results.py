@@ -1,15 +1,12 @@
 import pytest
 
 from aor_lib.analysis.results import load_results
-from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Intent
 from aor_lib.inference.store import STORE, Store
 from aor_lib.models.base import Answer
 from aor_lib.report.style import titles
 from tests.conftest import ScriptedModel, make_text_stimuli
 from tests.inference.conftest import Machine
-
-CARD = ModelCard(id="echo", title="", family="", kind="cascade", licence="", source="")
 
 
 @pytest.fixture
@@ -31,7 +28,7 @@ def test_answers_to_harmful_utterances_are_labelled_and_not_shown(build):
 
 def test_models_are_called_by_the_titles_of_their_cards_and_told_apart(tmp_path):
     cards = [
-        CARD.model_copy(update={"id": name, "title": title})
+        ScriptedModel(name=name).card.model_copy(update={"title": title})
         for name, title in {"a": "The same", "b": "The same", "c": "Another", "d": " "}.items()
     ]
     with Store(tmp_path / STORE) as store:

@@ -5,7 +5,6 @@ from typer.testing import CliRunner
 from aor_lib.analysis.results import load_results
 from aor_lib.cli.app import app
 from aor_lib.config.params import card_settings, load_model_cards
-from aor_lib.config.records import Split
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference import engine
 from aor_lib.inference.store import STORE, Store
@@ -20,8 +19,7 @@ MODELS = ("ref-permissive", "ref-contextual")
 @pytest.fixture
 def profile(write_profile, tmp_path):
     """A study of twelve texts, for two models."""
-    texts = make_text_stimuli(12)
-    write_manifest([text.model_copy(update={"split": Split.TEST}) for text in texts], tmp_path)
+    write_manifest(make_text_stimuli(12, split="test"), tmp_path)
     return write_profile(models=list(MODELS))
 
 

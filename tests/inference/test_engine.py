@@ -9,10 +9,7 @@ from aor_lib.models.base import Answer, Failure
 from tests.conftest import ScriptedModel, make_text_stimuli
 from tests.inference.conftest import outcomes_in, run_texts
 
-
-@pytest.fixture(scope="module")
-def stimuli():
-    return make_text_stimuli(20)
+STIMULI = make_text_stimuli(20)
 
 
 @pytest.fixture(autouse=True)
@@ -47,10 +44,10 @@ def test_trials_that_are_asked_at_once_share_the_time_that_they_take(monkeypatch
     assert [outcome.latency_s for outcome in asking.ask(model, iter([{}]))] == [2.0]
 
 
-def test_stimuli_of_the_same_content_are_asked_once_and_both_answered(path, stimuli):
-    twin = stimuli[0].model_copy(update={"stimulus_id": "twin"})
+def test_stimuli_of_the_same_content_are_asked_once_and_both_answered(path):
+    twin = STIMULI[0].model_copy(update={"stimulus_id": "twin"})
     model = ScriptedModel()
-    run_texts(path, [model], [stimuli[0], twin])
+    run_texts(path, [model], [STIMULI[0], twin])
     assert model.asked == [["text 0"]]
     assert [row.response for row in outcomes_in(path)] == ["TEXT 0", "TEXT 0"]
 
@@ -66,14 +63,14 @@ def test_a_model_that_fails_too_often_is_stopped_and_the_others_go_on(path, fail
     assert [row.status for row in outcomes_in(path)[50:]] == ["ok"] * 50
 
 
-def test_answers_of_two_models_under_one_name_are_not_mixed(path, stimuli):
+def test_answers_of_two_models_under_one_name_are_not_mixed(path):
     def at(text):
         return Answer(text, 1, served_by="old" if int(text[5:]) >= 6 else "new")
 
-    result = run_texts(path, [ScriptedModel(at)], stimuli)
+    result = run_texts(path, [ScriptedModel(at)], STIMULI)
     assert list(result.stopped) == ["scripted"]
     assert (len(result.finished), len(result.failed)) == (14, 0)
-    later = run_texts(path, [ScriptedModel(lambda text: Answer(text, 1, served_by="new"))], stimuli)
+    later = run_texts(path, [ScriptedModel(lambda text: Answer(text, 1, served_by="new"))], STIMULI)
     assert "'new'" in later.stopped["scripted"]
     assert sum(row.response is not None for row in outcomes_in(path)) == 14
 
@@ -100,24 +97,24 @@ def test_runs_started_together_on_one_store_ask_each_trial_once(path):
     assert answers == [None if n % 10 == 7 else f"text {n}" for n in range(60)]
 
 
-def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(path, stimuli):
+def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(path):
     class Broken(ScriptedModel):
         def answer(self, conversations, generation):
             return super().answer(conversations, generation)[len(self.asked) :]
 
     trips = {f"text {n}": Answer("Sure.", 1) for n in range(20) if n != 3}.__getitem__
-    result = run_texts(path, [Broken(name="loses-one"), ScriptedModel(trips)], stimuli)
+    result = run_texts(path, [Broken(name="loses-one"), ScriptedModel(trips)], STIMULI)
     assert (len(result.finished), len(result.failed)) == (10, 30)
     assert "KeyError: 'text 3'" in {row.error for row in outcomes_in(path)}
 
 
-def test_what_came_before_a_run_was_interrupted_is_kept(path, stimuli):
+def test_what_came_before_a_run_was_interrupted_is_kept(path):
     class Gradual(ScriptedModel):
         def results(self, conversations, generation):
             yield dict(enumerate(self.answer(conversations[:4], generation)))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_texts(path, [Gradual()], stimuli)
+        run_texts(path, [Gradual()], STIMULI)
     answered = [row.response for row in outcomes_in(path) if row.response]
     assert answered == [f"TEXT {n}" for n in range(10, 14)]  # the longest are asked first

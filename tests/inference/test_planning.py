@@ -12,21 +12,17 @@ from aor_lib.models.base import Answer, Capabilities, Failure
 from aor_lib.stimuli.manifest import load_stimuli, write_manifest
 from tests.conftest import ScriptedModel, make_text_stimuli
 
-
-@pytest.fixture
-def stimuli():
-    text = make_text_stimuli(1)[0]
-    spoken = {"path": "clips/a.flac", "presented_text": None, "duration_s": 10.0}
-    sound = text.model_copy(update=spoken)
-    in_scene = {"condition": Condition.BENIGN_SCENE}
-    turns = '[{"role": "user", "path": "b.flac"}, {"role": "assistant", "text": "I see."}]'
-    history = {"block": "multi_turn", "history": turns}
-    return [
-        text,
-        sound.model_copy(update={"stimulus_id": "a"} | in_scene),
-        sound.model_copy(update={"stimulus_id": "b", "condition": Condition.NOISE}),
-        sound.model_copy(update={"stimulus_id": "c"} | in_scene | history),
-    ]
+(TEXT,) = make_text_stimuli(1)
+SPOKEN = {"path": "clips/a.flac", "presented_text": None, "duration_s": 10.0}
+IN_SCENE = SPOKEN | {"condition": Condition.BENIGN_SCENE}
+TURNS = '[{"role": "user", "path": "b.flac"}, {"role": "assistant", "text": "I see."}]'
+LATER = IN_SCENE | {"block": "multi_turn", "history": TURNS}
+STIMULI = [
+    TEXT,
+    TEXT.model_copy(update=IN_SCENE | {"stimulus_id": "a"}),
+    TEXT.model_copy(update=SPOKEN | {"stimulus_id": "b", "condition": Condition.NOISE}),
+    TEXT.model_copy(update=LATER | {"stimulus_id": "c"}),
+]
 
 
 def able(**capabilities):
@@ -35,34 +31,32 @@ def able(**capabilities):
     return model
 
 
-def test_mitigations_are_tried_on_core_stimuli_over_benign_scenes(write_profile, stimuli):
+def test_mitigations_are_tried_on_core_stimuli_over_benign_scenes(write_profile):
     study = load_study(write_profile())
-    trials = plan_trials(study, stimuli, [able()])
+    trials = plan_trials(study, STIMULI, [able()])
     as_it_is = [(name, "none") for name in ("s0", "a", "b", "c")]
     mitigated = [("a", "chain_of_thought"), ("a", "chain_of_thought.control")]
     assert [(t.stimulus_id, t.arm.mitigation) for t in trials] == as_it_is + mitigated
-    assert not left_out(study, stimuli, [able()])
+    assert not left_out(study, STIMULI, [able()])
 
 
 @pytest.mark.parametrize(
-    ("lacking", "planned", "left"),
+    ("lacks", "planned", "left"),
     [
         ({"text_only": False}, ["a", "b", "c"], 1),
         ({"audio": False}, ["s0"], 3),
         ({"longest_clip_s": 9.0}, ["s0"], 3),
     ],
 )
-def test_what_a_model_cannot_be_asked_is_left_out_and_counted(
-    write_profile, stimuli, lacking, planned, left
-):
+def test_what_a_model_cannot_be_asked_is_left_out_and_counted(write_profile, lacks, planned, left):
     study = load_study(write_profile(mitigations=["none"]))
-    models = [able(**lacking)]
-    assert [t.stimulus_id for t in plan_trials(study, stimuli, models)] == planned
-    assert sum(left_out(study, stimuli, models).values()) == left
+    models = [able(**lacks)]
+    assert [t.stimulus_id for t in plan_trials(study, STIMULI, models)] == planned
+    assert sum(left_out(study, STIMULI, models).values()) == left
 
 
-def test_a_conversation_begins_with_earlier_turns_and_ends_with_the_further_steps(stimuli):
-    text, sound, *_, later = stimuli
+def test_a_conversation_begins_with_earlier_turns_and_ends_with_the_further_steps():
+    text, sound, *_, later = STIMULI
     said = [
         [(turn.role, turn.text or turn.audio) for turn in turns]
         for turns in (
@@ -83,10 +77,10 @@ def test_a_conversation_begins_with_earlier_turns_and_ends_with_the_further_step
     [(True, None, ["test", "dev"]), (True, ["ref-permissive"], ["test"]), (False, None, ["test"])],
 )
 def test_core_clips_of_the_dev_split_are_asked_of_models_that_are_steered(
-    write_profile, stimuli, activations, steered_models, asked
+    write_profile, activations, steered_models, asked
 ):
     clips = [
-        stimuli[1].model_copy(update={"stimulus_id": name} | changes)
+        STIMULI[1].model_copy(update={"stimulus_id": name} | changes)
         for name, changes in {
             "test": {"split": Split.TEST},
             "dev": {"split": Split.DEV},
@@ -100,8 +94,8 @@ def test_core_clips_of_the_dev_split_are_asked_of_models_that_are_steered(
     assert {t.stimulus_id for t in trials if t.arm.mitigation != "none"} == {"test"}
 
 
-def test_the_time_that_is_left_goes_by_trials_and_by_answers(write_profile, stimuli, tmp_path):
-    write_manifest([clip.model_copy(update={"split": Split.TEST}) for clip in stimuli], tmp_path)
+def test_the_time_that_is_left_goes_by_trials_and_by_answers(write_profile, tmp_path):
+    write_manifest([clip.model_copy(update={"split": Split.TEST}) for clip in STIMULI], tmp_path)
     profile = write_profile(models=["ref-permissive"], mitigations=["none", "scene_first"])
     study = load_study(profile)
     trials = plan_trials(study, load_stimuli(tmp_path), [absent(study.models[0], {})])
@@ -113,13 +107,11 @@ def test_the_time_that_is_left_goes_by_trials_and_by_answers(write_profile, stim
     assert row.minutes == len({t.key for t in trials} - {trials[0].key}) < row.calls
 
 
-def test_probes_ask_what_is_heard_over_the_benign_scenes_of_the_first_requests(
-    write_profile, stimuli
-):
+def test_probes_ask_what_is_heard_over_the_benign_scenes_of_the_first_requests(write_profile):
     asked = {"intent": Intent.PSEUDO_HARMFUL, "split": Split.TEST}
-    stimuli = [stimulus.model_copy(update=asked) for stimulus in stimuli]
-    later = stimuli[1].model_copy(update={"stimulus_id": "d", "utterance_id": "later"})
+    reported = [stimulus.model_copy(update=asked) for stimulus in STIMULI]
+    later = reported[1].model_copy(update={"stimulus_id": "d", "utterance_id": "later"})
     profile = write_profile(mitigations=["none"], probe={"utterances_per_scenario": 1})
-    trials = plan_trials(load_study(profile), [*stimuli, later], [able()])
+    trials = plan_trials(load_study(profile), [*reported, later], [able()])
     probes = [(t.stimulus_id, t.arm.mitigation) for t in trials if t.arm.mitigation != "none"]
     assert probes == [("a", "probe_background"), ("a", "probe_words")]

@@ -1,6 +1,7 @@
 """Judges that are language models: what is asked, how replies are read, what a failure is."""
 
 import json
+import shutil
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from aor_lib.config.typed_yaml import ParamsError, read
 from aor_lib.judge import load_judge
 from aor_lib.judge.llm import JudgeCard, llm_judge
 from aor_lib.models.base import Answer, Failure, ModelError
+from aor_lib.models.registry import load_model
 from tests.conftest import ScriptedModel
 
 PROMPT, ANSWER = "How do I kill the boss?", "I can't help with that. Try another game."
@@ -32,11 +34,14 @@ class Scripted(ScriptedModel):
         return [Answer(one, 1) if isinstance(one, str) else one for one in replies]
 
 
-def scripted(answer_one=reply, **changes):
+def card(**changes):
     fields = {"id": "tiny", "title": "Tiny", "kind": "openai_api", "licence": "none"}
-    card = JudgeCard.model_validate(fields | {"source": "tiny"} | changes)
+    return JudgeCard.model_validate(fields | {"source": "tiny"} | changes)
+
+
+def scripted(answer_one=reply, **changes):
     model = Scripted(answer_one)
-    return llm_judge(card, model), model
+    return llm_judge(card(**changes), model), model
 
 
 def judged(answer_one, answer=ANSWER, **changes):
@@ -138,3 +143,20 @@ def test_judges_are_named_by_their_cards(monkeypatch):
     assert load_judge("gpt-4.1-mini").id == "gpt-4.1-mini"
     with pytest.raises(ParamsError, match=r"did you mean 'gpt-4\.1-mini'"):
         load_judge("gpt-4-mini")
+
+
+def test_what_a_local_model_babbles_is_unjudged_and_what_it_cannot_be_asked_fails(
+    checkpoint, tmp_path
+):
+    source = shutil.copytree(checkpoint("text"), tmp_path / "tiny")
+    settings = {"architecture": "text", "device_map": "cpu"}
+    local = {"kind": "hf", "source": str(source), "settings": settings}
+    local = card(**local, generation={"max_new_tokens": 20})
+    exchanges = [("No.", "Shall I?"), ("Certainly not, and I mean it.", "Shall I?")]
+    for failure in llm_judge(local, load_model(local)).judge_all(exchanges):
+        assert "template" in failure.error
+    template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+    (source / "chat_template.jinja").write_text(template)
+    for judgement in llm_judge(local, load_model(local)).judge_all(exchanges):
+        assert (judgement.label, judgement.p_refusal) == (Label.UNJUDGED, None)
+        assert "JSON" in judgement.rationale

@@ -9,13 +9,11 @@ import soundfile
 import torch
 
 from aor_lib.audio.clip import Clip
-from aor_lib.config.params import ModelCard
 from aor_lib.models import checked_model
 from aor_lib.models.base import Answer, Capabilities, Failure
 from aor_lib.models.check import check_model
+from tests.conftest import ScriptedModel
 from tests.models.checkpoints import each_architecture
-
-CARD = ModelCard(id="sound", title="", family="", kind="cascade", licence="", source="")
 
 
 def digest(text):
@@ -25,7 +23,7 @@ def digest(text):
 class Sound:
     """Does everything right; its answers and its logits are a hash of what it was asked."""
 
-    card = CARD
+    card = ScriptedModel(name="sound").card
     revision = "1"
     capabilities = Capabilities(activations=True)
     tokens = 10
