@@ -198,6 +198,10 @@ class Study:
 
     def steering(self, table: str) -> pd.DataFrame:
         """A table of ``aor steer``: ``points``, ``layer_sweep`` or ``left_out``."""
+        if table not in tables.COLUMNS:
+            raise SelectionError(
+                f"steering: no table {table!r}{did_you_mean(table, tables.COLUMNS)}"
+            )
         return tables.load(self.build, table)
 
     def _with_roles(self, trials: pd.DataFrame) -> pd.DataFrame:

@@ -22,6 +22,8 @@ def test_dev_and_probes_never_come_out_of_a_selection_unless_asked_for(study):
         (lambda study: study.select("context").paired("condition", "benign"), "benign_scene"),
         (lambda study: study.select("context").paired("conditoin", "noise"), "condition"),
         (lambda study: study.select("context").paired(), "baseline"),
+        (lambda study: study.select("context").rates("scenaro"), "scenario"),
+        (lambda study: study.steering("point"), "points"),
         (lambda study: study.select("context").rates().plot("Refused", facet="levle"), "levle"),
     ],
 )
@@ -33,6 +35,9 @@ def test_a_mistake_is_answered_with_what_there_is(study, ask, names):
 def test_where_takes_a_value_or_several_and_what_was_refused(study):
     selection = study.select("context").where(intent="pseudo_harmful")
     assert len(selection.where(condition="noise").frame) == 20
+    voice = selection.frame["condition"].replace("text_only", None)  # what is read has none
+    spoken = aor_lib.Selection(study, selection.frame.assign(voice=voice))
+    assert len(spoken.where(voice="noise").frame) == 20
     assert len(selection.where(condition=["noise", "benign_scene"]).frame) == 40
     refused = selection.where(condition="benign_scene", refused=True).frame
     assert set(refused["label"]) == {"full_refusal"}

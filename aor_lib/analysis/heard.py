@@ -28,7 +28,7 @@ _WORDS_HEARD = 0.75
 
 
 def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
-    """Add ``heard_as`` to trials over scenes, by what the model says it heard in the clip.
+    """Add ``heard_as`` to trials, by what the model says it heard in the clip.
 
     ``words_misheard`` where a report of the words lacks them (:func:`holds_words`), otherwise
     ``scene_not_heard`` where a report of the sounds does not name the scene (:func:`names_scene`),
@@ -49,6 +49,7 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     sounds = results["events"].map(lambda events: [event["name"] for event in json.loads(events)])
     checked = zip(reports["sounds"].fillna(""), scenes, sounds, strict=True)
     no_scene = np.array([not names_scene(*row) for row in checked], dtype=bool)
+    no_scene &= results["condition"].str.endswith("_scene").to_numpy()  # where there is one to hear
     reported = zip(reports["transcript"].fillna(""), results["text"], strict=True)
     no_words = np.array([not holds_words(*row) for row in reported], dtype=bool)
     kinds = [reports.isna().to_numpy().any(axis=1), no_words, no_scene]

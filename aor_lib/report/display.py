@@ -96,7 +96,7 @@ def bullets(sentences: Mapping[str, str]) -> Prose:
 
 def nothing_for(title: str) -> Prose:
     """Note in place of a chart or a table without data."""
-    return Prose(f"*This build has no data for “{_plain(title)}”.*")
+    return Prose(f"*There is no data for “{_plain(title)}”.*")
 
 
 def table(rows: pd.DataFrame, caption: str = "") -> Html | Prose:

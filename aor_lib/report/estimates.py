@@ -25,9 +25,10 @@ def rows_where(frame: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
             raise SelectionError(f"where: no column {column!r}{did_you_mean(column, frame)}")
         several = pd.api.types.is_list_like(value)
         kept = frame[frame[column].isin(value if several else [value])]
-        alike = get_close_matches(str(value), set(frame[column].astype(str)), cutoff=0.9)
-        if kept.empty and alike and not several:  # a slip of the pen, and not a value without rows
-            raise SelectionError(f"where: no {column} {value!r}; did you mean {alike[0]!r}?")
+        if kept.empty and not several:  # a slip of the pen, or else a value without rows
+            known = set(frame[column].dropna().astype(str))
+            if alike := get_close_matches(str(value), known, cutoff=0.9):
+                raise SelectionError(f"where: no {column} {value!r}; did you mean {alike[0]!r}?")
         frame = kept
     return frame
 

@@ -58,6 +58,7 @@ class Selection:
         """Rate of partial and full refusals of each model, and of each value of ``by``.
 
         Rates are as judged, or corrected where people labelled the answers (``labelled`` of them).
+        Trials without a value of ``by`` are in no row.
         """
         keys = self._keys(by)
         frame = corrected_rates(self.frame, keys, self.study.people)
@@ -81,13 +82,14 @@ class Selection:
         by
             Further columns: the comparison is made within each of their values.
         baselines
-            Instead, several factors with their baselines: one family of tests.
+            Instead, several factors with their baselines: one family of tests. All but emotion are
+            compared without angry speech, which is also faster and louder.
         """
         keys = self._keys(by)
         factors = {value: name for name, value in baselines.items()} or {baseline: str(factor)}
-        if factor is None and not baselines:
-            raise SelectionError("paired: say which column is compared, and its baseline")
-        for value, name in factors.items():
+        if (factor is None) != bool(baselines):
+            raise SelectionError("paired: say one column and its baseline, or baselines by column")
+        for name, value in baselines.items() or [(str(factor), baseline)]:
             self._require(name, value)
             if name in keys:
                 raise SelectionError(f"paired: {name}: estimates are made for each {name} already")
@@ -100,7 +102,7 @@ class Selection:
 
     def hearing(self, *by: str) -> Estimates:
         """d' of hearing: the same words over a threatening or neutral, and a benign scene."""
-        keys = ["model", *by]
+        keys = self._by(by)
         frame = detection.hearing_sensitivity(self.frame, keys)
         keys = [*keys, "contrast"]
         sounding = self.where(intent="pseudo_harmful")
@@ -108,7 +110,7 @@ class Selection:
 
     def detection(self, *by: str) -> Estimates:
         """d': how well refusals tell harmful from pseudo-harmful requests, with 95 % intervals."""
-        keys = ["model", *by]
+        keys = self._by(by)
         frame = detection.signal_detection(self.frame, keys)
         both = self.where(intent=["harmful", "pseudo_harmful"])
         about = "d\N{PRIME}, harmful against pseudo-harmful"
@@ -123,8 +125,10 @@ class Selection:
 
     def trade_off(self, *by: str) -> Estimates:
         """Harmful refusal (``hrr``) beside over-refusal (``orr``), each with its interval."""
-        keys = ["model", *by]
-        rates = corrected_rates(self.frame, ["intent", *keys], self.study.people)
+        keys, frame = self._by(by), self.frame
+        # A refusal where the scene makes the words a threat is no over-refusal.
+        threat = frame["condition"].eq("threatening_scene") & frame["intent"].eq("pseudo_harmful")
+        rates = corrected_rates(frame[~threat], ["intent", *keys], self.study.people)
         sides = []
         for measure, of in TRADE_OFF.items():
             side = rows_where(rates, of).set_index(keys)[["rate", "low", "high"]]
@@ -177,13 +181,20 @@ class Selection:
 
     def _keys(self, by: Sequence[str]) -> list[str]:
         intents = [] if self.frame["intent"].nunique() == 1 else ["intent"]
-        return list(dict.fromkeys(["model", *intents, *by]))
+        model, *others = self._by(by)
+        return list(dict.fromkeys([model, *intents, *others]))
 
-    def _require(self, column: str, value: Any) -> None:
+    def _by(self, columns: Sequence[str]) -> list[str]:
+        columns = [columns] if isinstance(columns, str) else columns
+        for column in columns:
+            self._require(column)
+        return list(dict.fromkeys(["model", *columns]))
+
+    def _require(self, column: str, value: Any = None) -> None:
         if column not in self.frame:
             raise SelectionError(f"no column {column!r}{did_you_mean(column, self.frame)}")
         values = self.frame[column].dropna().unique()
-        if len(values) and value not in values:
+        if value is not None and len(values) and value not in values:
             raise SelectionError(f"baseline: no {column} {value!r}{did_you_mean(value, values)}")
 
     def _estimates(

@@ -27,17 +27,19 @@ _SCENE_USE = {
 
 def sentences(estimates: Estimates) -> Prose:
     """Sentences about estimates: see :meth:`aor_lib.report.estimates.Estimates.sentences`."""
-    known = estimates.frame.dropna(subset=[estimates.measure])
+    rates = [measure for measure in TRADE_OFF if measure in estimates.frame]
+    known = estimates.frame.dropna(subset=rates or [estimates.measure], how="all")
     if known.empty:
         return nothing_for(estimates.about or measure_of(estimates.measure).about)
     if {"known_effect", "verdict"} <= set(known):
         return paragraph(_with_basis(estimates, _known_effects(estimates)))
     if "p_holm" not in known:
-        told = [str(bullets(_ranges(estimates, known)))]
-        for measure in [rate for rate in TRADE_OFF if rate in known]:
+        told = []
+        for measure in rates or [estimates.measure]:
+            told += [f"{measure_of(measure).heading}:"] if rates else []
             of_rate = replace(estimates, measure=measure), known.dropna(subset=[measure])
-            told += [f"{measure_of(measure).heading}:", str(bullets(_ranges(*of_rate)))]
-        return Prose("\n\n".join(told[1:] or told))
+            told.append(str(bullets(_ranges(*of_rate))))
+        return Prose("\n\n".join(told))
     summary, details = _summary(estimates, known), bullets(_details(estimates, known))
     parts = (paragraph(_with_basis(estimates, summary)), details)
     return Prose("\n\n".join(text.markdown for text in parts if text.markdown))
@@ -102,13 +104,19 @@ def _known_effects(estimates: Estimates) -> str:
     keys = [key for key in estimates.keys if key not in ("known_effect", "verdict")]
     names, alarms = (_listed(estimates, rows, keys) for rows in (missed, unexpected))
     few = len(estimates.frame) - len(tested)
-    count = f"{len(planted) - len(missed)} of the" if names or planted.empty else "all"
+    count = f"{len(planted) - len(missed)} of the" if names else "all"
+    silent = (
+        f"{len(unexpected) or 'None'} of the {len(others)} comparisons without a planted effect"
+    )
+    verb = "are" if len(unexpected) > 1 else "is"
     told = [
-        f"We recovered {count} {len(planted)} planted effects that we tested.",
+        f"We recovered {count} {len(planted)} planted effects that we tested."
+        if len(planted)
+        else "",
         f"Missed: {names}." if names else "",
-        f"{len(unexpected) or 'None'} of the {len(others)} comparisons without a planted effect "
-        f"{'are' if len(unexpected) > 1 else 'is'} significant after Holm adjustment"
-        + (f": {alarms}." if alarms else "."),
+        f"{silent} {verb} significant after Holm adjustment{alarms and ': '}{alarms}."
+        if len(others)
+        else "",
         f"We did not test {few} comparisons with too few utterances." if few else "",
     ]
     return " ".join(filter(None, told))

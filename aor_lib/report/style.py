@@ -142,4 +142,5 @@ def chart_title(title: str, models: Iterable[str]) -> str:
     """The title of a chart, which says so where all its models are reference models."""
     asked = set(models) - {WORDS_ONLY}
     check = asked and asked <= set(REFERENCE_MODELS)
-    return f"Reference models: {title[:1].lower()}{title[1:]}" if check else title
+    first = title[:1] if title[1:2].isupper() else title[:1].lower()  # ORR stays as it is
+    return f"Reference models: {first}{title[1:]}" if check else title

@@ -17,6 +17,7 @@ def trial(**changes):
         "utterance_id": "u",
         "model": "m",
         "mitigation": "none",
+        "condition": "benign_scene",
         "background_scene": "barbecue",
         "events": json.dumps([{"name": "sizzle"}]),
         "text": TEXT,
@@ -57,9 +58,11 @@ def test_a_refusal_is_split_by_what_the_same_model_says_of_the_same_clip(probes,
 
 def test_a_model_that_says_what_it_heard_beside_its_answer_needs_no_probe():
     said = json.dumps({"transcript": TEXT, "sounds": "sizzling meat"})
-    trials = pd.DataFrame([trial(heard=said), trial(heard=None)])
+    nothing = json.dumps({"transcript": TEXT, "sounds": "nothing"})
+    alone = trial(heard=nothing, condition="speech_only", background_scene=None)
+    trials = pd.DataFrame([trial(heard=said), trial(heard=None), alone])
     kinds = heard(trials, asked("A train.", TEXT))["heard_as"]
-    assert kinds.tolist() == ["heard", "scene_not_heard"]
+    assert kinds.tolist() == ["heard", "scene_not_heard", "heard"]
 
 
 def test_shares_add_up_to_the_rate_of_refusal_and_count_every_judged_answer():

@@ -177,9 +177,11 @@ def groups_differ(results: pd.DataFrame, factor: str) -> "pd.Series[float]":
 
     The test is Kruskal and Wallis's, of the rates of utterances in each group (a value of
     ``factor``, one per utterance). Groups of one utterance are left out; NaN where fewer than two
-    are left, and 1 where all rates are alike.
+    are left, and 1 where all rates are alike. ValueError if an utterance has several values.
     """
     check(results, ["model", factor])
+    if results.groupby("utterance_id")[factor].nunique().gt(1).any():
+        raise ValueError(f"{factor}: an utterance has several values; compare them with 'paired'")
     group_of = results.groupby("utterance_id")[factor].first()
     p_values = pd.Series(np.nan, sorted(results["model"].unique()), name="p_holm")
     for model, rates in rates_by_utterance(results, ["model"]).items():
