@@ -72,7 +72,7 @@ def ask(
     Raises
     ------
     ModelError
-        If the model cannot run here, or has no answer.
+        If the model cannot run here, is asked nothing, or has no answer.
 
     Examples
     --------
@@ -81,6 +81,8 @@ def ask(
     True
     """
     model = load_model(model)
+    if clip is None and not text:
+        raise ModelError(f"{model.card.id}: is asked nothing; give a clip, a text, or both")
     turns = [Turn("system", text=instruction)] if instruction else []
     sound = Path(clip) if isinstance(clip, str) else clip
     (answer,) = model.answer([(*turns, Turn("user", text, sound))], generation)
@@ -93,7 +95,7 @@ def claimed_capabilities(card: ModelCard) -> Capabilities:
     """Capabilities of a card's model, which need not be able to run here."""
     adapter = _adapter(card)
     of_card = getattr(adapter, "capabilities_of", None)
-    return of_card(card) if of_card else adapter.capabilities
+    return of_card(card) if of_card else getattr(adapter, "capabilities", Capabilities())
 
 
 def _adapter(card: ModelCard) -> Any:
