@@ -144,16 +144,14 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
     order = attrgetter("arm.model", "arm.mitigation", "stimulus_id", "key")
     with open_results(build) as store, store.transaction():  # of one moment of a run
         trials = sorted(store.planned(), key=order)
-        models = {trial.arm.model for trial in trials}
+        models, profile = {trial.arm.model for trial in trials}, study.profile.name
+        rows = store.provenance()
+        provenance = [row.model_copy(update={"profile": row.profile or profile}) for row in rows]
         bundle = Bundle(
             aor_version=__version__,
-            profile=study.profile.name,
+            profile=profile,
             cards={name: card for name, card in store.cards().items() if name in models},
-            provenance=tuple(
-                row.model_copy(update={"profile": row.profile or study.profile.name})
-                for row in store.provenance()
-                if row.model in models
-            ),
+            provenance=tuple(row for row in provenance if row.model in models),
             trials=tuple(trials),
             responses=tuple(store.responses()),
             verdicts=tuple(store.verdicts()),

@@ -11,16 +11,7 @@ import pandas as pd
 
 from aor_lib.config.params import ModelCard, StudyParams, card_settings
 from aor_lib.config.profile import PROBES, Mitigation, Prompt, SomeUtterances
-from aor_lib.config.records import (
-    Arm,
-    Condition,
-    Generation,
-    Intent,
-    Split,
-    Stimulus,
-    Trial,
-    content_hash,
-)
+from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
 from aor_lib.inference.store import STORE, STUDY, Store
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, ModelError, Turn
 from aor_lib.models.registry import claimed_capabilities
@@ -159,7 +150,7 @@ def _tried(
     reported = [s for s in stimuli if is_reported(s)]
     # `dev` serves only to choose steering.
     with_dev = [s for s in stimuli if is_reported(s) or (s.block == "core" and s.path)]
-    mitigated = [s for s in reported if (s.block, s.condition) == ("core", Condition.BENIGN_SCENE)]
+    mitigated = [s for s in reported if (s.block, s.condition) == ("core", "benign_scene")]
     probed = _first([s for s in mitigated if s.intent is Intent.PSEUDO_HARMFUL], profile.probe)
     doubtful = [s for s in mitigated if s.intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)]
     of_few = _first(doubtful, few)

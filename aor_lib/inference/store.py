@@ -72,10 +72,14 @@ class Store(AbstractContextManager["Store"]):
         with self._named_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=60)
-            for _ in range(1200):
-                if self._writes_ahead():
+            for _ in range(1200):  # SQLite does not wait here for others that use the file
+                try:
+                    self._db.execute("PRAGMA journal_mode = WAL")
                     break
-                time.sleep(0.05)
+                except sqlite3.OperationalError as error:
+                    if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                        raise
+                    time.sleep(0.05)
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_SCHEMA)
 
@@ -92,16 +96,6 @@ class Store(AbstractContextManager["Store"]):
         with self._named_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             yield
-
-    def _writes_ahead(self) -> bool:
-        """Switch the file to WAL; False if others use it, for whom SQLite does not wait here."""
-        try:
-            self._db.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-                raise
-            return False
-        return True
 
     def set_plan(self, trials: Sequence[Trial], part: str = STUDY) -> None:
         """Make these the trials of a part of the plan; StoreError if imported ones do not fit."""

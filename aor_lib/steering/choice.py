@@ -51,8 +51,7 @@ def best(points: pd.DataFrame, hrr: float) -> pd.DataFrame:
     within = points["hrr"] >= hrr - MAX_HRR_LOSS - 1e-9
     # Beyond the limit always comes after within it.
     order = np.where(within, points["orr"], 10 - (points["hrr"] - points["orr"]))
-    places: npt.NDArray[np.intp] = np.lexsort((-points["hrr"], order))
-    return points.iloc[places]
+    return points.iloc[np.lexsort((-points["hrr"], order))]
 
 
 def choose(
@@ -123,9 +122,7 @@ def behind_a_gate(
         key=lambda layer: float(roc_auc_score(pseudo_harmful[asked], held_out[layer][asked])),
     )
     scores = pd.Series(held_out[layer], index=requests.answers["stimulus_id"])
-    before, after = (
-        rows[is_judged(rows)].set_index("stimulus_id") for rows in (unsteered, steered)
-    )
+    before, after = (arm[is_judged(arm)].set_index("stimulus_id") for arm in (unsteered, steered))
     both = before.index[before["intent"].isin(["pseudo_harmful", "harmful"])]
     both = both.intersection(after.index)
     threshold = gate_threshold(
@@ -149,9 +146,7 @@ def gate_threshold(
     # Midway between two scores, so that rounding cannot move a score to the other side.
     between = (levels[1:] + levels[:-1]) / 2
     thresholds = np.concatenate([[levels[0] - 1], between, [levels[-1] + 1]])[::-1]
-    points = []
-    for threshold in thresholds:
-        answered = np.where(scores > threshold, refused_steered, refused)
-        points.append((answered[pseudo_harmful].mean(), answered[~pseudo_harmful].mean()))
+    refusals = [np.where(scores > threshold, refused_steered, refused) for threshold in thresholds]
+    points = [(gated[pseudo_harmful].mean(), gated[~pseudo_harmful].mean()) for gated in refusals]
     frame = pd.DataFrame(points, columns=["orr", "hrr"])
     return float(thresholds[best(frame, float(frame["hrr"].iloc[0])).index[0]])

@@ -147,10 +147,9 @@ def candidates(requests: Requests, layer: int) -> list[Intervention]:
 
 def variants(candidate: Intervention, requests: Requests) -> list[Intervention]:
     """The same method and layer with other coefficients or shares."""
-    layer = candidate.layer
     if candidate.coefficient is None:
         shares = [share for share in SHARES if share != candidate.projected_share]
-        return [_ablation(requests, layer, share) for share in shares]
+        return [_ablation(requests, candidate.layer, share) for share in shares]
     coefficients = [value for value in COEFFICIENTS if value != candidate.coefficient]
     return [replace(candidate, coefficient=value) for value in coefficients]
 

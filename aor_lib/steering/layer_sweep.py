@@ -68,9 +68,7 @@ def layer_sweep(
         numbers = dict.fromkeys(("coefficient", "projected_share"), float)
         return pd.DataFrame(rows, columns=COLUMNS[LAYER_SWEEP].split()[1:]).astype(numbers)
 
-    coarse = []
-    for layer in layers_to_sweep(requests):
-        coarse += candidates(requests, layer)
+    coarse = [tried for layer in layers_to_sweep(requests) for tried in candidates(requests, layer)]
     points = points_of(coarse)
     finer = []
     for _, of_method in points.groupby(["method", "source"], sort=False):

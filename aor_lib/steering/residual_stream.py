@@ -35,11 +35,9 @@ class OpenModel(AudioModel, Protocol):
 
     def decoder_layers(self) -> torch.nn.ModuleList:
         """The language model's layers, first to last."""
-        ...
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
         """Logits of the first token of the answer: float32, ``(vocabulary,)``."""
-        ...
 
 
 def check_open(model: AudioModel) -> None:

@@ -88,9 +88,8 @@ def steer_model(trials: SteeredTrials, answers: pd.DataFrame) -> dict[str, pd.Da
         raise SteeringError(f"{name}: it is not among the profile's steered_models")
     dev = answers[answers["split"].eq(Split.DEV)]
     if set(dev["revision"]) != {trials.model.revision}:
-        raise SteeringError(
-            f"{name}: 'dev' has no judged answers of this revision; run 'aor run' and 'aor judge'"
-        )
+        problem = "'dev' has no judged answers of this revision; run 'aor run' and 'aor judge'"
+        raise SteeringError(f"{name}: {problem}")
     utterances = frozenset(dev["utterance_id"])
     _require_both_kinds(trials, dev)
     best, made = fit_on_dev(trials, dev)
@@ -112,17 +111,15 @@ def fit_on_dev(
     tried = dev[dev["condition"] == Condition.BENIGN_SCENE]
     stimuli = trials.stimuli(tried)
     named = {f"candidate_{n}": candidate for n, candidate in enumerate(shortlist)}
-    answers = trials.ask(
-        [(as_mitigation(name, c.method), c, stimuli) for name, c in named.items()], Split.DEV
-    )
+    parts = [(as_mitigation(name, c.method), c, stimuli) for name, c in named.items()]
+    answers = trials.ask(parts, Split.DEV)
     held_out = held_out_scores(requests, layers_to_sweep(requests))
     points = []
     for name, candidate in named.items():
         under = answers[answers["mitigation"] == name]
         points.append((candidate, arm_rates(under)))
         if held_out is not None and candidate.coefficient is not None:
-            gated = behind_a_gate(candidate, under, tried, requests, held_out)
-            points.append(gated)
+            points.append(behind_a_gate(candidate, under, tried, requests, held_out))
     table, best = choose(points, arm_rates(tried))
     return best, {tables.LAYER_SWEEP: sweep, tables.POINTS: table}
 

@@ -69,9 +69,8 @@ def steering_verdicts(trials: pd.DataFrame) -> pd.DataFrame:
     least, most = lost[["low", "lowest"]].min(axis=1), lost[["high", "highest"]].max(axis=1)
     within = np.select([most <= MAX_HRR_LOSS, least > MAX_HRR_LOSS], ["yes", "no"], "not shown")
     rows = lost[["difference", "low", "high"]].rename(columns={"difference": "lost"})
-    ranked = trials[
-        trials["intent"].eq("pseudo_harmful") & trials["role"].isin(["chosen", "random"])
-    ]
+    in_ranking = trials["role"].isin(["chosen", "random"])
+    ranked = trials[in_ranking & trials["intent"].eq("pseudo_harmful")]
     ranks = {
         str(model): _rank(answers)
         for model, answers in ranked.groupby("model")

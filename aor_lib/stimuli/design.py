@@ -60,11 +60,10 @@ class StimulusSpec(Params):
     def row_fields(self) -> dict[str, object]:
         """The fields of the stimulus' manifest row that follow from the design alone."""
         spoken = self.condition.has_audio
+        of_utterance = {"scenario", "intent", "text", "harm_category", "contrast_of"}
         voiced = self.model_dump(include={"voice", "emotion", "speaking_rate"})
         return {
-            **self.utterance.model_dump(
-                include={"scenario", "intent", "text", "harm_category", "contrast_of"}
-            ),
+            **self.utterance.model_dump(include=of_utterance),
             **self.model_dump(include={"snr_db", "seed", "block", "condition", "variant"}),
             **(voiced if spoken else dict.fromkeys(voiced)),
             "stimulus_id": self.stimulus_id,

@@ -24,7 +24,9 @@ def progress(description: str) -> Iterator[Report]:
     first call do not count for the rate; another number of all items begins another count.
     """
     bars: list[Any] = []  # the present one
-    terminal = sys.stderr.isatty()
+    options: dict[str, Any] = {"desc": description, "miniters": 1, "file": sys.stderr}
+    if not sys.stderr.isatty():
+        options |= {"mininterval": 10, "bar_format": _LINE}
 
     def update(done: int, total: int) -> None:
         if bars and bars[0].total != total:
@@ -32,17 +34,7 @@ def progress(description: str) -> Iterator[Report]:
         if not bars:
             if done == total:
                 return  # there was nothing to do
-            bars.append(
-                tqdm(
-                    desc=description,
-                    initial=done,
-                    total=total,
-                    mininterval=0.1 if terminal else 10,
-                    miniters=1,
-                    bar_format=None if terminal else _LINE,
-                    file=sys.stderr,
-                )
-            )
+            bars.append(tqdm(initial=done, total=total, **options))
         bars[0].update(done - bars[0].n)
 
     try:
