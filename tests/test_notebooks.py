@@ -44,12 +44,14 @@ def test_a_notebook_is_committed_without_outputs_and_with_parameters_that_it_use
 def test_a_model_with_a_word_filter_keeps_failures_and_reads_only_what_was_heard(monkeypatch):
     base = SimpleNamespace(answer=lambda conversations, generation: conversations)
     monkeypatch.setattr(registry, "load_model", lambda name: base)
-    names = {"card": None}
+    names = {}
     code = "\n".join(sources("add_a_model", "code"))
     exec(code[code.index("import re\n") : code.index("first = ")], names)  # noqa: S102
     kept = [Failure("kill"), Answer("Kill it.", 3, {"transcript": "Wait."}), Answer("Cut.", 2)]
-    results = names["WordFilter"]().answer([*kept, Answer("", 1, {"transcript": "Kill!"})], None)
-    assert results == [*kept, names["refusal"]]
+    asked = [*kept, Answer("", 1, {"transcript": "Kill!"})]
+    *others, refused = names["WordFilter"](None).answer(asked, None)
+    assert others == kept
+    assert (bool(refused.text), refused.heard) == (True, asked[-1].heard)
 
 
 @pytest.mark.parametrize("name", CELLS)
