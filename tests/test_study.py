@@ -36,8 +36,8 @@ def test_where_takes_a_value_or_several_and_what_was_refused(study):
     selection = study.select("context").where(intent="pseudo_harmful")
     assert len(selection.where(condition="noise").frame) == 20
     voice = selection.frame["condition"].replace("text_only", None)  # what is read has none
-    spoken = aor_lib.Selection(study, selection.frame.assign(voice=voice))
-    assert len(spoken.where(voice="noise").frame) == 20
+    spoken = selection.frame.assign(voice=voice)
+    assert len(aor_lib.Selection(study, spoken).where(voice="noise").frame) == 20
     assert len(selection.where(condition=["noise", "benign_scene"]).frame) == 40
     refused = selection.where(condition="benign_scene", refused=True).frame
     assert set(refused["label"]) == {"full_refusal"}

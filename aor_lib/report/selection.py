@@ -249,5 +249,6 @@ class Selection:
 def _basis(estimates: pd.DataFrame) -> str:
     if "labelled" not in estimates or not estimates["labelled"].any():
         return "as judged"
-    where = "" if estimates["labelled"].all() else " where there are any"
+    judged = estimates["as_judged"].notna()  # what has no answer needs no label
+    where = "" if estimates.loc[judged, "labelled"].all() else " where there are any"
     return f"corrected by people's labels{where}"

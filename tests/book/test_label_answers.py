@@ -48,7 +48,7 @@ def test_two_people_and_a_tie_break_correct_the_rates_in_a_browser(lab, tmp_path
         tab.keyboard.press("Control+A")
         tab.keyboard.insert_text(
             f"build, annotator, answers, seed = '.', '{annotator}', 40, 0\n"
-            "intents = ['pseudo_harmful', 'harmful']\n"
+            "intents = ['pseudo_harmful', 'harmful', 'benign']\n"
             "conditions = ['benign_scene', 'speech_only', 'noise', 'neutral_scene', 'described']\n"
         )
         tab.locator(".lm-MenuBar-itemLabel", has_text=re.compile("^Run$")).click()
