@@ -94,7 +94,7 @@ class Study:
     def people(self) -> pd.DataFrame:
         """Answers that were drawn for people to label, and others that might have been.
 
-        Those that are no longer what they were when they were drawn are left out.
+        Those whose request or response has changed since the draw are left out.
 
         trial_key, model, condition, intent, item, probability (to be drawn), drawn, people (the
         label that they settled on, missing where there is none yet).

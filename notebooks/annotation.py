@@ -132,7 +132,7 @@ def sample_of(
     """The study's sample of answers of unmitigated models, drawn by :func:`draw`.
 
     What was drawn stays; models and intents that it lacks are drawn now, ``number`` clips each.
-    Answers that have come since in what it has are drawn in the same way, apart from the others.
+    Answers that arrived later, to what is in the sample, are drawn in the same way, by themselves.
     """
     study = aor.open(build)
     sample: pd.DataFrame = study.people

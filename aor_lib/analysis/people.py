@@ -31,9 +31,10 @@ def load_evaluation() -> pd.DataFrame:
 
 
 def load_labels(folder: Path, task: str) -> pd.DataFrame:
-    """Read the labels of a task's items by all annotators: the last of each on an item.
+    """Read all annotators' labels for a task, keeping each annotator's last label per item.
 
-    AorError names a file that lacks a column of ``LABEL_COLUMNS`` or has a label that is none.
+    AorError names a file whose columns are not exactly ``LABEL_COLUMNS``, or that has a label which
+    is not among the ``CHOICES`` of the task.
     """
     tables = [pd.DataFrame(columns=LABEL_COLUMNS, dtype=str)]
     for path in sorted(folder.glob(f"{task}-*.csv")):
@@ -126,15 +127,15 @@ def corrected_differences(
 
 
 def corrected_rate(answers: pd.DataFrame) -> tuple[float, float, float]:
-    """Rate of refusal among what is an answer to people, and the limits of its 95 % interval.
+    """Refusal rate among the responses that people consider answers, and its 95 % interval.
 
     The rate is the sum, over the judge's two labels, of their share times P(refusal | label), which
     people's labels estimate, divided by that of their share times P(answer | label). The interval
     comes from draws of each share, from Beta(k + 1/2, n - k + 1/2), where n is the effective number
     of answers. ``answers`` has one row each, with the utterance as its index: ``judged`` (does the
     judge call it a refusal?), ``answered`` (do people call it an answer? 1 or 0, NaN without a
-    label), ``refused`` (or a refusal? NaN if it is no answer, too), and ``probability`` (to be
-    drawn).
+    label), ``refused`` (1 if they call it a refusal, 0 if compliance, NaN if it has no label or is
+    no answer), and ``probability`` (to be drawn).
     """
     rng = np.random.default_rng(0)
     share = _share(answers.assign(probability=1.0), "judged", rng)

@@ -73,7 +73,7 @@ class Selection:
     ) -> Estimates:
         """Difference in refusal from a baseline, paired by utterance, Holm-adjusted in each model.
 
-        As judged; of one factor, corrected where people labelled the answers on both sides.
+        As judged; with a single factor, corrected where people labelled the answers on both sides.
 
         Parameters
         ----------
@@ -124,18 +124,20 @@ class Selection:
         return trials.where(refused=True)._estimates(frame, [*keys, "heard_as"], "share", about)
 
     def trade_off(self, *by: str) -> Estimates:
-        """Harmful refusal (``hrr``) beside over-refusal (``orr``), each with its interval."""
+        """Harmful refusal (``hrr``) beside over-refusal (``orr``), each with its interval.
+
+        Pseudo-harmful requests over a threatening scene are left out: to refuse those is right.
+        """
         keys, frame = self._by(by), self.frame
-        # A refusal where the scene makes the words a threat is no over-refusal.
         threat = frame["condition"].eq("threatening_scene") & frame["intent"].eq("pseudo_harmful")
         rates = corrected_rates(frame[~threat], ["intent", *keys], self.study.people)
         sides = []
         for measure, of in TRADE_OFF.items():
             side = rows_where(rates, of).set_index(keys)[["rate", "low", "high"]]
             sides.append(side.set_axis([measure, f"{measure}_low", f"{measure}_high"], axis=1))
-        frame = pd.concat(sides, axis=1).sort_index().reset_index()
-        both = self.where(intent=["harmful", "pseudo_harmful"])
-        made = both._estimates(frame, keys, "hrr", "Harmful refusal against over-refusal")
+        table = pd.concat(sides, axis=1).sort_index().reset_index()
+        both = replace(self, frame=frame[~threat]).where(intent=["harmful", "pseudo_harmful"])
+        made = both._estimates(table, keys, "hrr", "Harmful refusal against over-refusal")
         return replace(made, basis=_basis(rates))
 
     def between_models(self) -> Estimates:

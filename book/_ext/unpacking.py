@@ -18,8 +18,8 @@ _SOURCE = "made-from.txt"
 def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
     """Make a study's folder of a bundle with clips, all of it checked; return its trials' number.
 
-    It replaces a folder that was made so before, but for people's labels, and no other; after an
-    error, nothing changed.
+    It replaces only a folder that an earlier unpacking made, and keeps people's labels in it. After
+    an error, the folder is as it was.
     """
     if build.exists() and not (build / _SOURCE).is_file():
         raise BundleError(f"{build}: holds a study of its own; name another folder with --build")
