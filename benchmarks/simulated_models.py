@@ -6,7 +6,6 @@ The reference models show if a known effect is found; these show how often, how 
 often one is found where there is none. They cost no model's time.
 """
 
-import gc
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -108,15 +107,11 @@ def _studies(model: str, effect: float) -> pd.DataFrame:
         rng = np.random.default_rng([study, round(100 * effect), list(MODELS).index(model)])
         trials.append(simulate(MODELS[model], effect, UTTERANCES, rng).assign(model=study))
     every = pd.concat(trials, ignore_index=True)
-    # statsmodels collects garbage after each of Holm's adjustments: nine tenths of the time, where
-    # it looks through every object.
-    gc.freeze()
     heard = every[every["condition"].isin(HEARD)]
     alone = every[every["condition"] != BENIGN]
     from_benign = paired.paired_differences(heard, "condition", BENIGN, ["model"])
     from_alone = paired.paired_differences(alone, "condition", ALONE, ["model"])
     both = pd.concat([from_benign, from_alone], ignore_index=True)
-    gc.unfreeze()
     verdicts = {study: scene_use(rows) for study, rows in from_benign.groupby("model")}
     return both.assign(verdict=both["model"].map(verdicts))
 

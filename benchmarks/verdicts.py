@@ -13,7 +13,6 @@ Make the table anew, in minutes: python -m benchmarks.verdicts
 - ``scenarios``: one of five models, which refuse alike in all scenarios, seems not to.
 """
 
-import gc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -200,10 +199,7 @@ SIMULATIONS: tuple[Callable[[int, Rng], tuple[float, float]], ...] = (
 
 def measure(studies: int = STUDIES) -> pd.DataFrame:
     """One row per simulation: ``what``, shares of studies ``before`` and ``now``, ``studies``."""
-    # statsmodels collects garbage after each of Holm's adjustments, which takes most of the time.
-    gc.freeze()
     rows = [(run.__name__, *run(studies, np.random.default_rng(0))) for run in SIMULATIONS]
-    gc.unfreeze()
     table = pd.DataFrame(rows, columns=["what", "before", "now"])
     return table.round(4).assign(studies=studies)
 

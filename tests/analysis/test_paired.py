@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
+from statsmodels.stats.multitest import multipletests
 
 from aor_lib.analysis.stats import paired
 from tests.analysis.frames import answers, trials
@@ -72,6 +73,14 @@ def test_p_values_are_adjusted_over_the_comparisons_of_a_model_whichever_others_
     assert alone["p_holm"].tolist() == pytest.approx([2 / 2**5, 2 * 2 / 2**6, 3 * 2 / 2**9])
     beside = compare(pd.concat([frame, frame.assign(model="another")]))
     pd.testing.assert_frame_equal(beside[beside["model"] == "m"].reset_index(drop=True), alone)
+
+
+def test_p_values_are_adjusted_as_statsmodels_adjusts_them():
+    counts = [6, 9, 9, 7, 12, 15]
+    levels = [spoken(20, n).replace({"benign_scene": f"{place}"}) for place, n in enumerate(counts)]
+    table = compare(pd.concat(levels).drop_duplicates(["utterance_id", "condition"]))
+    expected = multipletests(table["p_value"], method="holm")[1]
+    assert table["p_holm"].tolist() == expected.tolist()
 
 
 def test_a_comparison_of_too_few_utterances_is_not_tested_and_is_in_no_family():

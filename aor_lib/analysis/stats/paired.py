@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.stats import binom, binomtest, kruskal, multivariate_normal, norm, permutation_test
-from statsmodels.stats.multitest import multipletests
 
 from aor_lib.analysis.outcomes import COUNTS, check, outcomes, rates_by_utterance
 from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
@@ -74,9 +73,7 @@ def adjusted(tests: pd.DataFrame) -> pd.DataFrame:
         tests.loc[rows.index[~can_tell], "p_value"] = np.nan
         if can_tell.any():
             tested = rows[can_tell]
-            as_judged, missing = (
-                multipletests(tested[name], method="holm")[1] for name in ("p_value", "p_missing")
-            )
+            as_judged, missing = _holm(tested["p_value"]), _holm(tested["p_missing"])
             flips = (as_judged < SIGNIFICANCE) & (missing >= SIGNIFICANCE)
             tests.loc[tested.index, "p_holm"] = np.where(flips, missing, as_judged)
             tests.loc[tested.index, "withheld"] = flips
@@ -190,8 +187,15 @@ def groups_differ(results: pd.DataFrame, factor: str) -> "pd.Series[float]":
             alike = pd.concat(samples).nunique() == 1
             p_values[str(model)] = 1.0 if alike else float(kruskal(*samples).pvalue)
     if (known := p_values.notna()).any():
-        p_values[known] = multipletests(p_values[known], method="holm")[1]
+        p_values[known] = _holm(p_values[known])
     return p_values.rename_axis("model")
+
+
+def _holm(p_values: "pd.Series[float]") -> Floats:
+    # statsmodels' collects garbage at each call, for longer than all else that a test takes.
+    order = p_values.to_numpy(float).argsort()
+    stepped = p_values.to_numpy(float)[order] * np.arange(len(order), 0, -1)
+    return np.maximum.accumulate(stepped).clip(max=1.0)[order.argsort()]
 
 
 def _sign_flip(differences: Floats) -> float:
