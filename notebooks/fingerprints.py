@@ -91,6 +91,6 @@ def overlaid(rates: aor.Estimates, title: str) -> Figure | Prose:
     # Each address once, and not in every panel.
     panels = panels.transform_lookup("key", alt.LookupData(pd.DataFrame(heard), "key", ["clips"]))
     look = {name: LOOK[name] for name in ("usermeta", "config")}
-    words = "Measured refusal of each model over what each of five behaviours would give."
+    words = "Measured refusal of each model, over the predictions of five behaviours."
     shown_title = chart_title(title, frame["model"])
     return Figure(panels.to_dict() | look, shown_title, words, rates.rows())

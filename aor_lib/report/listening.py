@@ -14,7 +14,7 @@ import pandas as pd
 
 from aor_lib.analysis.outcomes import REFUSALS
 from aor_lib.config.records import Condition, Intent, Label, Status
-from aor_lib.report.display import Html, Prose, nothing_for
+from aor_lib.report.display import Html, Prose
 from aor_lib.report.style import cell_title, scenario_titles, title_of
 
 _TEMPLATE = Path(__file__).with_name("gallery.html")
@@ -29,7 +29,7 @@ def gallery(
     audio shows what was read.
     """
     if stimuli.empty:
-        return nothing_for("Clips")
+        return Prose("*There are no clips to show here.*")
     url = clips_url.rstrip("/")
     environment = jinja2.Environment(autoescape=True)
     environment.filters["address"] = lambda path: f"{url}/{quote(path.removeprefix('clips/'))}"
