@@ -83,9 +83,7 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     for value, rows in known.groupby(first, sort=False):
         significant = rows[rows["p_holm"] < SIGNIFICANCE]
         names = _listed(estimates, significant, keys)
-        listed = (
-            [f"The difference in refusal is significant for {names}."] if len(significant) else []
-        )
+        listed = [f"Refusal differs significantly for {names}."] if len(significant) else []
         if rest == ["level", "baseline"] and set(rows["baseline"]) == {"benign_scene"}:
             heard = rows[rows["level"].isin(_SCENE_LEVELS)]
             if set(heard["level"]) == _SCENE_LEVELS:

@@ -106,9 +106,7 @@ def test_a_number_leads_to_exactly_the_judged_answers_that_it_counts_and_tables_
 def test_sentences_tell_significant_from_other_differences_and_the_range_of_rates(differences):
     text = str(differences.sentences())
     assert "1 of the 5 tested differences (baseline: benign scene) is significant" in text
-    assert (
-        "**Context-aware:** The difference in refusal is significant for Speech only, +30.0" in text
-    )
+    assert "**Context-aware:** Refusal differs significantly for Speech only, +30.0" in text
     assert "of non-significant differences lie between +21.0 and +45.0 points." in text
     assert "did not test 1 of the 6" in text
     assert "The model does not meet the criterion for using the scene" in text
