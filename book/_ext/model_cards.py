@@ -28,9 +28,9 @@ _OTHERS = "others"
 _WITH_SECTION = ("cascade", "hf", "llama_cpp")
 _RUNS = {
     "cascade": "on this machine's processor",
-    "hf": "a checkpoint of the hub or a folder, on a GPU",
-    "llama_cpp": "a quantised checkpoint on this machine, by llama.cpp's server",
-    "openai_api": "a server that speaks OpenAI's chat completions",
+    "hf": "a checkpoint from the hub or a folder, on a GPU",
+    "llama_cpp": "a quantised checkpoint on this machine, in llama.cpp's server",
+    "openai_api": "a server with OpenAI's chat completions API",
 }
 
 
@@ -117,7 +117,7 @@ def in_full(
         for card in cards
         if card.kind == kind or (kind == _OTHERS and card.kind not in _WITH_SECTION)
     ]
-    return "".join(pages) or "<p>There is none.</p>"
+    return "".join(pages) or "<p>There are none.</p>"
 
 
 def _page(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> str:
@@ -167,7 +167,7 @@ def _rates(card: ModelCard, measured: pd.DataFrame, answered: set[str]) -> str:
     wide = wide.rename(columns=title_of).rename_axis(columns=None).fillna("not asked")
     table = scrolling(wide.rename_axis("Measured on test").reset_index(), f"Rates of {card.title}")
     other = answered - set(measured["revision"])
-    caution = "<p>The answers in this book are of another revision.</p>" if other else ""
+    caution = "<p>The answers in this book come from another revision.</p>" if other else ""
     return f"<p>{escape(card.note or '')}</p>{table}{caution}"
 
 

@@ -24,7 +24,7 @@ def test_a_card_says_what_the_model_is_and_what_it_needs(card):
         assert claimed_capabilities(card).text_only == (card.family != "OpenAI")
         return
     if card.kind == "llama_cpp":
-        assert len(card.revision) == 40 or "No commit" in card.note
+        assert len(card.revision) == 40 or "no commit" in card.note
         return
     # bfloat16 weights and a fifth more.
     needed = card.parameters_b * 2e9 / 2**30 * 1.2
