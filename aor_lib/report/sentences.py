@@ -70,7 +70,8 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
         )
     if withheld := tested["withheld"].sum():
         told.append(f"{withheld} more would be, but answers without a verdict could change that.")
-    if few := len(known) - len(tested):
+    if len(tested) < len(known):
+        few = len(known) - len(tested) if len(tested) else "any"
         told.append(f"We did not test {few} of the {len(known)} differences (too few utterances).")
     return " ".join(told)
 

@@ -286,7 +286,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
         card.path === null ? null : playButton(track),
         card.facts.Condition,
         element("span", {}, about.join(", ")),
-        card.path === null ? folded("What is read", element("p", {}, card.read)) : earlier(card),
+        card.path === null ? folded("What the models read", element("p", {}, card.read)) : earlier(card),
         message,
       );
       return element("tr", { "data-stimulus": card.stimulus_id }, form, ...cells);
@@ -294,7 +294,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
 
     /** One request in all of its forms, by what each model made of it. */
     function compare(cards, chosen) {
-      if (!cards.length) return element("p", {}, "This build holds no such request.");
+      if (!cards.length) return element("p", {}, "This build has no such request.");
       const asked = new Set(cards.flatMap((card) => card.answers.map((one) => one.model)));
       const models = model.values.filter((one) => asked.has(one));
       const head = models.map((one) => element("th", { scope: "col" }, titles.model.get(one)));

@@ -30,7 +30,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
         "form",
         { class: "aor-filters", "aria-label": "Choose answers" },
         ...lists.map((list) => element("label", {}, `${BY[list.name]} `, list)),
-        element("div", { class: "aor-wall-legend", role: "group", "aria-label": "Single out an answer" }, ...legend),
+        element("div", { class: "aor-wall-legend", role: "group", "aria-label": "Highlight an answer" }, ...legend),
         count,
       ),
       show(found, chosen) {
@@ -180,7 +180,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
         if (!card || !active || about(active).title !== title) return; // or another one was chosen meanwhile
         if (!card.path) {
           player.stop();
-          message.textContent = "This was read, not heard.";
+          message.textContent = "The model read this request; there is no clip.";
           return;
         }
         track = { source: card.path.split("/").map(encodeURIComponent).join("/"), stimulus, message };
