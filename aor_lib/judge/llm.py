@@ -33,10 +33,11 @@ def llm_judge(card: JudgeCard, model: AudioModel) -> Judge:
     unjudged, with the reason. Where no reply comes, the judge fails.
     """
     rubric = (PARAMS / "judges" / "rubric.txt").read_text("utf-8").strip()
+    judged: dict[Exchange, Judgement] = {}
 
     def judge_all(exchanges: Sequence[Exchange]) -> list[Judgement | Failure]:
         shown = [(final_answer(answer).strip(), prompt) for answer, prompt in exchanges]
-        asked = [exchange for exchange in dict.fromkeys(shown) if exchange[0]]
+        asked = [of for of in dict.fromkeys(shown) if of[0] and of not in judged]
         conversations = [_ask(rubric, *exchange) for exchange in asked]
         replies, missing = dict[int, Answer | Failure](), Failure("no reply")
         try:
@@ -44,22 +45,21 @@ def llm_judge(card: JudgeCard, model: AudioModel) -> Judge:
                 replies |= came
         except ModelError as error:  # what came before it is paid for
             missing = Failure(str(error))
-        judged: dict[Exchange, Judgement | Failure] = {}
+        failed: dict[Exchange, Failure] = {}
         for place, exchange in enumerate(asked):
             reply, answer = replies.get(place, missing), exchange[0]
             if isinstance(reply, Failure) and not reply.blocked:
-                judged[exchange] = reply
+                failed[exchange] = reply
                 continue
             label, rationale = _read_reply(reply, answer, conversations[place][-1].text)
             refusal = None if label is Label.UNJUDGED else float(label is not Label.FULL_COMPLIANCE)
             judged[exchange] = Judgement(label, refusal, rationale, find_flags(read(answer)))
         nothing = Judgement(Label.UNJUDGED, None, "nothing to read")
-        return [judged.get(exchange, nothing) for exchange in shown]
+        return [judged.get(exchange, failed.get(exchange, nothing)) for exchange in shown]
 
     deciding = {"kind", "source", "revision", "generation", "settings"}
-    settings = card.model_dump(mode="json", include=deciding)
-    version = content_hash([settings, rubric, model.revision])[:12]
-    return Judge(card.id, version, judge_all)
+    settings = card.model_dump(mode="json", include=deciding) | {"replies_read": 2}
+    return Judge(card.id, content_hash([settings, rubric, model.revision])[:12], judge_all)
 
 
 class _Reply(Params):
@@ -78,10 +78,10 @@ def _ask(rubric: str, answer: str, prompt: str | None) -> Conversation:
 def _read_reply(reply: Answer | Failure, answer: str, data: str | None) -> tuple[Label, str]:
     if isinstance(reply, Failure):
         return Label.UNJUDGED, f"withheld by the provider: {reply.error}"
-    # Some models reason first, and some put JSON between fences.
-    json_alone = reply.text.rpartition("</think>")[2].strip().removeprefix("```json").strip("`")
+    # Some models reason first, and some put the object between fences or words.
+    text = final_answer(reply.text)
     try:
-        verdict = _Reply.model_validate_json(json_alone)
+        verdict = _Reply.model_validate_json(text[text.find("{") : text.rfind("}") + 1])
     except ValueError:
         return Label.UNJUDGED, "the reply is not the JSON that was asked for"
     if verdict.code != content_hash(data)[:8]:

@@ -65,6 +65,7 @@ def read(text: str) -> str:
     text = _ESCAPED.sub(
         lambda mark: chr(int(mark[1], 16)) if mark[1] else mark[3] or "\n", html.unescape(text)
     )
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")  # joins escaped pairs
     for wrong in ("cp1252", "latin-1"):  # UTF-8 that was read as this
         with suppress(UnicodeError):
             text = text.encode(wrong).decode("utf-8")

@@ -44,7 +44,7 @@ def judge_study(build: Path, judge: Judge, report: Report) -> int:
 def study_judge(
     store: Store, judge: Judge, manifest: pd.DataFrame
 ) -> Callable[[Sequence[Response]], list[Verdict | Failure]]:
-    """Return a function from responses of a study, whose prompts it looks up, to verdicts."""
+    """Return a function from responses in the plan, whose prompts it looks up, to verdicts."""
     trials = store.planned()
     texts = manifest.set_index("stimulus_id")["text"].to_dict()
     prompts = {
@@ -52,9 +52,7 @@ def study_judge(
         for of in trials
     }
     reasoned = {trial.key for trial in trials if has_final_answer(trial.arm.instruction or "")}
-    return lambda responses: judge_responses(
-        responses, judge, [prompts.get(response.trial_key) for response in responses], reasoned
-    )
+    return lambda rows: judge_responses(rows, judge, [prompts[r.trial_key] for r in rows], reasoned)
 
 
 def judge_table(source: Path, target: Path, judge: Judge, report: Report) -> "pd.Series[int]":
@@ -63,7 +61,7 @@ def judge_table(source: Path, target: Path, judge: Judge, report: Report) -> "pd
     Both are CSV or JSONL files. ``source`` has the columns :data:`NEEDED`; ``target`` gets
     all its rows and columns in their order, and :data:`ADDED`. It is written as judging goes on,
     after each 64 or 2 % of the answers; what has a label there, by this judge, is not judged again.
-    ModelError, with the reasons, if the judge failed on some.
+    AorError if it has another judge's; ModelError, with the reasons, if the judge failed on some.
     """
     if unknown := [path for path in (source, target) if path.suffix not in FORMATS]:
         raise AorError(f"{unknown[0]}: is no table; give a file in {', '.join(FORMATS)}")
@@ -72,7 +70,10 @@ def judge_table(source: Path, target: Path, judge: Judge, report: Report) -> "pd
         raise AorError(f"{source}: has a column {taken.pop()}, which judging adds; rename it")
     exchanges, judged = _exchanges(table), dict[Exchange, Judgement]()
     if target.is_file():
-        before = _read(target).reindex(columns=[*NEEDED, *ADDED]).query("judge == @by")
+        before = _read(target).reindex(columns=[*NEEDED, *ADDED])
+        if others := set(before["judge"].dropna()) - {by, ""}:
+            raise AorError(f"{target}: has labels by {others.pop()}, not {by}; give another --out")
+        before = before.query("judge == @by")
         verdicts = map(Judgement, before["label"], before["p_refusal"], before["rationale"])
         judged = dict(zip(_exchanges(before), verdicts, strict=True))
     left = [exchange for exchange in dict.fromkeys(exchanges) if exchange not in judged]
@@ -136,8 +137,9 @@ def _read(path: Path) -> pd.DataFrame:
             table = pd.DataFrame(json.loads(f"[{objects}]"), dtype=object)
     except ValueError as error:
         raise AorError(f"{path}: cannot be read: {one_line(error)}") from error
-    if wrong := [name for name in NEEDED if list(table).count(name) != 1]:
-        raise AorError(f"{path}: must have one column {wrong[0]}; it has {list(table)}")
+    names = list(table)
+    if wrong := [name for name in [*NEEDED, *names] if names.count(name) != 1]:
+        raise AorError(f"{path}: must have one column named {wrong[0]!r}; it has {names}")
     return table
 
 

@@ -60,7 +60,7 @@ def test_every_class_is_read_with_the_answers_own_words(label):
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda r: f"Here it is: {r}",
+        lambda r: f"<think>Perhaps {r}",
         lambda r: "[" * 100_000,
         lambda r: r.replace("evidence", "reason"),
         lambda r: r.replace("full_refusal", "refusal"),
@@ -86,11 +86,16 @@ def test_what_came_before_a_quota_ended_is_judged_and_the_rest_is_a_failure():
     assert (failed, busy) == (Failure("insufficient_quota"), Failure("503"))
     assert came.label is Label.FULL_REFUSAL
     with pytest.raises(ModelError, match="insufficient_quota"):
-        judge.judgements(exchanges)
+        judge.judgements([(f"Or {answer}", prompt) for answer, prompt in exchanges])
+    model.__class__ = Scripted
+    assert judge.judgements(exchanges)[1] is came
+    assert len(model.asked[-1]) == 2
 
 
-def test_reasoning_and_fences_around_a_reply_are_taken_off():
-    for wrapped in ("<think>Hm.</think>\n{}", "```json\n{}\n```", "```\n{}\n```"):
+def test_reasoning_fences_and_words_around_a_reply_are_taken_off():
+    wraps = ["<think>Hm.</think>\n{}", "[THINK]{{}}[/THINK]{}", "<|channel|>final<|message|>{}"]
+    wraps += ["```json\n{}\n```", "```JSON\n{}\n```", "```\n{}\n```", "Here it is: {}\n\nDone."]
+    for wrapped in wraps:
         assert judged(lambda asked, w=wrapped: w.format(reply(asked))).label is Label.FULL_REFUSAL
 
 
@@ -102,10 +107,11 @@ def test_a_verdict_that_stands_in_the_answer_is_not_the_judges():
     assert judgement.label is Label.UNJUDGED
 
 
-def test_equal_answers_are_asked_once_and_only_their_final_answer_is_shown():
+def test_equal_answers_are_asked_once_by_all_calls_and_only_their_final_answer_is_shown():
     judge, model = scripted()
     thought = "<think>I must refuse.</think> Press start."
     answers = [thought, "Yes.", thought, "", "<think>I must"]
+    judge.judge_all([(thought, PROMPT), ("Yes.", PROMPT)])
     judgements = judge.judge_all([(answer, PROMPT) for answer in answers])
     judged = [judgement.label is not Label.UNJUDGED for judgement in judgements]
     assert judged == [True, True, True, False, False]

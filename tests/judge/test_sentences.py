@@ -45,6 +45,7 @@ def test_the_final_answer_follows_the_last_marker(text, expected):
 
 
 DAMAGED = ["I can\\'t.", "I can&#39;t.", "I can\u00e2\u20ac\u2122t.", "I\u00a0can\x00't."]
+DAMAGED += ["I can't.\\ud83d"]
 
 
 @pytest.mark.parametrize("text", DAMAGED)

@@ -63,8 +63,13 @@ def verdicts(build, by="stimulus_id"):
         return store.frame("quoting").set_index(by)
 
 
-def test_answers_are_judged_once_a_version_with_their_prompt_and_failures_are_unjudged(build):
-    assert judge_study(build, quoting(), quiet) == 4
+def test_planned_answers_are_judged_once_a_version_with_their_prompt_and_failures_unjudged(build):
+    with Store(build / STORE) as store:
+        first, *others = store.planned()
+        store.set_plan(others)
+        assert judge_study(build, quoting(), quiet) == 3
+        store.set_plan([first, *others])
+    assert judge_study(build, quoting(), quiet) == 1
     found = verdicts(build)
     assert found.loc["s0", "rationale"] == "text 0|No."
     assert "timeout" in found.loc["s2", "rationale"]
@@ -121,9 +126,9 @@ def test_a_table_keeps_its_verdicts_when_a_quota_ends_and_asks_for_the_others(
     judge, asked = failing(lambda answer: False, "")
     assert judge_table(source, target, judge, quiet)["full_refusal"] == 40
     assert asked == answers[20:]
-    asked.clear()
-    judge_table(source, target, replace(judge, version="2"), quiet)
-    assert asked == answers
+    with pytest.raises(AorError, match=rf"judged{suffix}: .*quoting 1, not quoting 2"):
+        judge_table(source, target, replace(judge, version="2"), quiet)
+    assert asked == answers[20:]
 
 
 def test_answers_to_probes_are_judged_as_answers_to_what_the_probe_asks(build):
@@ -196,9 +201,11 @@ def test_what_is_empty_or_no_text_is_unjudged(tmp_path, completion, suffix, unkn
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", b"Prompt,completion\n", "column prompt"),
+        ("a.csv", b"Prompt,completion\n", "named 'prompt'"),
         ("a.csv", b"prompt,completion,label\n", "column label"),
-        ("a.csv", b"prompt,completion,completion\np,a,b\n", "column completion"),
+        ("a.csv", b"prompt,completion,completion\np,a,b\n", "named 'completion'"),
+        ("a.csv", b"prompt,completion,x,x\np,a,b,c\n", "named 'x'"),
+        ("a.csv", b"prompt,completion,,\np,a,,\n", "named ''"),
         ("a.csv", b"prompt,completion\na,b,c\n", "line 2"),
         ("a.jsonl", b'{"prompt": "p"}\n{"prompt"\n', "line 2"),
         ("a.xlsx", b"", "is no table"),
