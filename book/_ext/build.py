@@ -191,7 +191,7 @@ def write_pages(build: Path) -> None:
     """
     html, vendored = build / "html", PARAMS / "web_assets.yaml"
     executed = sorted((build / "notebooks").glob("*.ipynb"))
-    texts = [ROOT / "CHANGELOG.md", ROOT / "CITATION.bib", ROOT / "reference" / "rates.csv"]
+    texts = [ROOT / "CHANGELOG.md", ROOT / "reference" / "rates.csv"]
     sources = [*_files(ROOT / "book"), *executed, *texts, *_shared(build)]
     made_from = [_digest(sources), os.environ.get("SITE_URL")]
     if html.is_dir() and up_to_date(build, "html", made_from):
@@ -229,7 +229,7 @@ def _unpack(source: Path, study: StudyParams, folder: Path) -> None:
 
 def _made_from(build: Path, notebooks: Path, unexecuted: Sequence[str]) -> dict[str, list[object]]:
     """All that can change an executed notebook, by the notebook's name."""
-    tables = (ROOT / "benchmarks").glob("*.csv")
+    tables = [*(ROOT / "benchmarks").glob("*.csv"), ROOT / "reference/judge/blind_tests.csv"]
     shared = _digest([*_shared(build), *_files(build / "labels"), *notebooks.glob("*.py"), *tables])
     fetched = {name: [answers] for name, answers in FETCHED.items() if name not in unexecuted}
     return {
@@ -239,7 +239,8 @@ def _made_from(build: Path, notebooks: Path, unexecuted: Sequence[str]) -> dict[
 
 
 def _shared(build: Path) -> list[Path]:
-    return [*_files(ROOT / "aor_lib"), *_files(PARAMS), build / STATE]
+    texts = [*ROOT.glob("CITATION.*"), ROOT / "requirements" / "lock.txt"]
+    return [*_files(ROOT / "aor_lib"), *_files(PARAMS), *texts, build / STATE]
 
 
 def _digest(files: Iterable[Path]) -> str:

@@ -18,8 +18,8 @@ _SOURCE = "made-from.txt"
 def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
     """Make a study's folder of a bundle with clips, all of it checked; return its trials' number.
 
-    It replaces only a folder that an earlier unpacking made, and keeps people's labels in it. After
-    an error, the folder is as it was.
+    It replaces only a folder that an earlier unpacking made, and keeps people's labels and the book
+    in it. After an error, the folder is as it was.
     """
     if build.exists() and not (build / _SOURCE).is_file():
         raise BundleError(f"{build}: holds a study of its own; name another folder with --build")
@@ -37,8 +37,11 @@ def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
         verify_dataset(load_stimuli(folder), folder)
         done = import_results(path, study, folder)
         (folder / _SOURCE).write_text(f"{path.name}\n")
-        if (build / LABELS).is_dir():  # people's work, which is in no bundle
-            shutil.copytree(build / LABELS, folder / LABELS, dirs_exist_ok=True)
+        # The tables of these two stages are now the bundle's; their records would not be of these.
+        ignore = shutil.ignore_patterns("validate", "steer")
+        for name in (LABELS, "html", "notebooks", ".stages"):  # what is in no bundle
+            if (build / name).is_dir():
+                shutil.copytree(build / name, folder / name, ignore=ignore, dirs_exist_ok=True)
         replace_folder(folder, build)
     return done.trials
 

@@ -197,7 +197,10 @@
         selects.every((select) => !select.value || card.dataset[select.name] === select.value),
       );
       const shown = new Set(chosen || everything ? fits : fits.slice(0, first));
-      for (const card of cards) card.hidden = !shown.has(card);
+      for (const card of cards) {
+        card.hidden = !shown.has(card);
+        if (card.hidden) card.querySelectorAll("audio").forEach((audio) => audio.pause());
+      }
       count.textContent = `${shown.size} of ${cards.length} clips`;
       all.textContent = `Show all ${cards.length}`;
       all.hidden = chosen || everything;

@@ -186,7 +186,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       );
     }
 
-    const [model, mitigation, label] = index.answerFacets;
+    const [model, mitigation] = index.answerFacets;
     function answersOf(card, chosen, by) {
       const fits = (one) =>
         by.every((facet) => wished(facet, chosen)?.includes(one[facet.name]) ?? true);
@@ -279,7 +279,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
         const answers = answersOf(card, chosen, [mitigation]).filter((a) => a.model === one);
         return element("td", {}, ...answers.map((a) => answer(a, true)));
       });
-      const track = { source: card.path && address(card.path), title: card.facts.Condition, message };
+      const title = [card.facts.Condition, ...about].join(", ");
+      const track = { source: card.path && address(card.path), title, message };
       const form = element(
         "th",
         { scope: "row" },

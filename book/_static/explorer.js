@@ -52,6 +52,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       }
       if (mine !== drawing) return;
       player.stop();
+      if (!comparing && list.contains(document.activeElement)) goTo ??= 0; // the keys stay there
       (comparing ? compared : list).replaceChildren(...items);
       back.href = linkTo({ ...chosen, compare: "" });
       choosing.hidden = comparing;
@@ -105,7 +106,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     function onKey(event) {
       const { key, target } = event;
       if (chosen.compare || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-      if (!root.contains(target) && target !== document.body) return;
+      if (!root.contains(target)) return;
       const slider = target.matches("input[type=range]");
       if (!slider && target.closest("input, select")) return;
       const inCard = target.closest(".aor-clip");

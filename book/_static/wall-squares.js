@@ -30,7 +30,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const plain = index.arms.filter(({ codes }) => mitigation.values[codes[place(mitigation)]] === "none");
     const labels = ({ codes, digits }) => [codes[place(model)], digits[place(label) - codes.length]];
     const digits = new Map(plain.map(labels));
-    const kinds = label.values.map((value) => ANSWERS.indexOf(ANSWERS.includes(value) ? value : NO_VERDICT));
+    const kinds = label.values.map((value) =>
+      value === "missing" ? NOT_ASKED : ANSWERS.indexOf(ANSWERS.includes(value) ? value : NO_VERDICT));
     for (const request of requests.values()) {
       for (let m = 0; m < model.values.length; m++) {
         for (let c = 0; c < condition.values.length; c++) {

@@ -72,9 +72,9 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const grid = element("div", { role: "grid", "aria-label": "Answers, by request and by condition of each model" }, row);
     const picture = element("div", { class: "aor-wall-picture" }, canvas, grid);
     const filters = chooser(wall, (name, value) => {
-      chosen[name] = chosen[name] === value ? "" : value; // an answer's button takes it back
+      // An answer's button takes its choice back.
+      choose({ ...chosen, [name]: chosen[name] === value ? "" : value });
       history.replaceState(null, "", linkTo(chosen));
-      redraw();
     });
     let found; // what is chosen
     let places; // where it stands
@@ -92,6 +92,13 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       return choice;
     }
 
+    /** What played may have no square any more, so it stops. */
+    function choose(choice) {
+      chosen = choice;
+      player.stop();
+      redraw();
+    }
+
     /** Draws at most once a frame; the keys stay at their square, or come to the first. */
     function redraw() {
       frame ||= requestAnimationFrame(() => {
@@ -104,10 +111,12 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
         places = drawWall(canvas, found, titles, coloursOf(root));
         grid.setAttribute("aria-rowcount", found.rows.length);
         grid.setAttribute("aria-colcount", found.columns.length);
+        const focused = grid.contains(document.activeElement);
         row.replaceChildren();
         active = squareOf(left) || squareOf(null);
         if (active) place();
         if (!left || !active || about(active).title !== left.title) invite();
+        if (focused) row.firstChild?.focus({ preventScroll: true }); // and tells its square
         root.dataset.drawn = linkTo(chosen);
       });
     }
@@ -242,8 +251,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     });
     window.addEventListener("popstate", () => {
       if (location.hash && !location.hash.includes("=")) return; // a heading's link
-      chosen = read();
-      redraw();
+      choose(read());
     });
     root.replaceChildren(filters.form, line, picture, player.audio);
     new ResizeObserver(([{ contentRect }]) => {

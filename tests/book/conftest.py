@@ -10,7 +10,6 @@ from benchmarks.explorer_study import chromium, serve
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "build" / "smoke" / "html"
 PHONE = {"width": 390, "height": 844}
-
 PROBES = Path(__file__).with_name("probes.js").read_text(encoding="utf-8")
 
 

@@ -1,13 +1,10 @@
 // What the tests ask of a page, by name.
 ({
   // Style sheets are not fetched again (`preload`): from a file the browser would refuse it.
-  axe: (rules) => axe.run(document, {
-    preload: false,
-    resultTypes: ["violations"],
-    ...(rules && { runOnly: rules }),
-  }).then((result) => result.violations
-    .filter((found) => ["serious", "critical"].includes(found.impact))
-    .map((found) => `${found.id}: ${found.nodes.map((node) => node.html).join(" ")}`)),
+  axe: (rules) => axe.run(document, { preload: false, resultTypes: ["violations"], ...rules })
+    .then((result) => result.violations
+      .filter((found) => ["serious", "critical"].includes(found.impact))
+      .map((found) => `${found.id}: ${found.nodes.map((node) => node.html).join(" ")}`)),
 
   themeIsShown: (theme) => document.getAnimations().every((one) => one.playState !== "running")
     && [...document.querySelectorAll(".aor-chart")].every((one) => one.dataset.drawn === theme),
@@ -57,11 +54,6 @@
 
   countsAre: (expected) => String(expected)
     === String([...document.querySelectorAll(".aor-wall-legend b")].map((one) => one.textContent)),
-
-  pause: () => {
-    document.querySelector("[data-playing=true]").click();
-    return document.querySelector(".aor-explorer audio").paused;
-  },
 
   rowLinks: (links) =>
     links.map((link) => {

@@ -15,7 +15,7 @@ from tests.book.conftest import PHONE, ROOT, axe_finds, probe, switch_theme
 pytestmark = pytest.mark.slow
 
 HEAVIEST = 3_000_000  # bytes of a page with all that it loads, but for sound
-COLOURS = ["color-contrast", "link-in-text-block"]  # all that another theme can change
+COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}  # all that a theme can change
 TOC = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"], *(one["file"] for part in TOC["parts"] for one in part["chapters"])]
 COMPUTED = {"index", "explorer", "models", *(p.stem for p in (ROOT / "notebooks").glob("*.ipynb"))}
@@ -46,11 +46,6 @@ def size_of(address):
     return path.stat().st_size if counts else 0
 
 
-def charts_without_marks(tab):
-    tab.wait_for_function(probe("drawAll"), polling=100)
-    return tab.locator(".aor-chart").evaluate_all(probe("withoutMarks"))
-
-
 @pytest.mark.parametrize(
     "page",
     [pytest.param(p, marks=[] if p in COMPUTED else pytest.mark.nightly) for p in PAGES],
@@ -70,7 +65,7 @@ def test_a_page_has_no_error_and_is_accessible_light_and_whole_on_a_phone(browse
         assert failed.all_text_contents() == []
         for theme, rules in (("light", None), ("dark", COLOURS)):
             switch_theme(tab, theme)
-            assert charts_without_marks(tab) == []
+            assert tab.locator(".aor-chart").evaluate_all(probe("withoutMarks")) == []
             assert axe_finds(tab, rules) == [], theme
         tab.set_viewport_size(PHONE)
         switch_theme(tab, "light")  # draws the charts again, narrow
@@ -88,6 +83,18 @@ def test_without_scripts_the_players_and_the_numbers_remain(browser, address):
         chart = tab.locator(".aor-chart").first
         chart.locator("summary").click()
         assert chart.locator("td").first.is_visible()
+
+
+def test_a_clip_that_a_filter_hides_is_paused(tab, address, html):
+    page = (html / "context.html").read_text("utf-8")
+    card = re.search('<article class="aor-clip".*?</article>', page, re.DOTALL)[0]
+    many = page.replace(card, card + 6 * card.replace('condition="', 'condition="Another '))
+    tab.route("**/context.html", lambda one: one.fulfill(body=many, content_type="text/html"))
+    tab.goto(f"{address}/context.html")
+    clip = tab.locator(".aor-clip audio").first
+    clip.evaluate("clip => clip.play()")
+    tab.locator(".aor-filters select").first.select_option(index=2)
+    assert clip.evaluate("clip => clip.paused")
 
 
 def test_every_link_inside_the_book_leads_somewhere(html):

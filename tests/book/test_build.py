@@ -7,23 +7,27 @@ import pytest
 from filelock import FileLock
 from nbformat.v4 import new_code_cell, new_notebook
 
+from aor_lib.config.params import PARAMS, load_study
+from aor_lib.inference.exchange import export_results
 from book._ext import build as book
 from book._ext.build import STATE, BookError, execute_notebooks
+from book._ext.unpacking import unpack_study
+from tests.audio.sounds import put
+
+READ = ("CITATION.cff", "requirements/lock.txt", "reference/judge/blind_tests.csv")
 
 
 @pytest.fixture
 def study(tmp_path):
     build, notebooks = tmp_path / "build", tmp_path / "notebooks"
-    for folder in (build, notebooks):
-        folder.mkdir()
-    (build / STATE).write_text("made")
+    put(build / STATE, "made")
 
     def write(name, source):
         tags = {"tags": ["parameters", "remove-cell"]}
         cells = [new_code_cell("build = ''", metadata=tags), new_code_cell(source)]
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel})
-        (notebooks / f"{name}.ipynb").write_text(json.dumps(notebook))
+        put(notebooks / f"{name}.ipynb", json.dumps(notebook))
 
     return build, notebooks, write
 
@@ -38,9 +42,7 @@ def test_a_notebook_is_executed_without_its_parameters_shown(study):
     assert all("remove-cell" in cell["metadata"]["tags"] for cell in cells[:-1])
 
 
-def test_a_notebook_is_executed_again_where_it_or_the_study_is_another_and_goes_with_its_chapter(
-    study, monkeypatch
-):
+def test_a_notebook_is_executed_again_if_what_it_is_made_from_changed(study, monkeypatch):
     build, notebooks, write = study
     executed = []
 
@@ -50,11 +52,16 @@ def test_a_notebook_is_executed_again_where_it_or_the_study_is_another_and_goes_
 
     monkeypatch.setattr(book, "_execute", copy)
     monkeypatch.setattr(book, "_kernel", nullcontext)
+    monkeypatch.setattr(book, "ROOT", build.parent)
+    read = [put(build.parent / name, "1") for name in READ]
     write("one", "1")
     write("two", "2")
     assert execute_notebooks(build, notebooks) == 2
     (notebooks / "one.ipynb").touch()
     assert execute_notebooks(build, notebooks) == 0
+    for path in read:
+        path.write_text("2")
+        assert execute_notebooks(build, notebooks) == 2
     write("one", "0")
     os.utime(notebooks / "one.ipynb", (0, 0))  # as a copy of an older file
     assert execute_notebooks(build, notebooks) == 1
@@ -79,8 +86,7 @@ def test_a_notebook_that_fails_is_named_with_its_error(study, capfd):
 @pytest.mark.parametrize("error", [BookError("no page"), KeyboardInterrupt()])
 def test_pages_that_fail_or_are_interrupted_leave_the_last_good_ones(study, monkeypatch, error):
     build, _, _ = study
-    (build / "html").mkdir()
-    (build / "html" / "index.html").write_text("good")
+    put(build / "html" / "index.html", "good")
 
     def fail(*_):
         raise error
@@ -95,8 +101,7 @@ def test_pages_that_fail_or_are_interrupted_leave_the_last_good_ones(study, monk
 
 def test_new_pages_take_the_place_of_old_ones_and_the_old_ones_stay_if_they_cannot(tmp_path):
     for name in ("old", "new"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / name).touch()
+        put(tmp_path / name / name, "")
     with pytest.raises(FileNotFoundError):
         book.replace_folder(tmp_path / "missing", tmp_path / "old")
     assert (tmp_path / "old" / "old").exists()
@@ -105,6 +110,19 @@ def test_new_pages_take_the_place_of_old_ones_and_the_old_ones_stay_if_they_cann
     for folder in (tmp_path, tmp_path / "old"):
         book.link_to(folder, tmp_path / "html")
         assert (tmp_path / "html").resolve() == folder
+
+
+@pytest.mark.slow
+def test_a_bundle_replaces_results_but_neither_labels_nor_the_book(html, tmp_path):
+    study, folder = load_study(PARAMS / "smoke.yaml"), tmp_path / "smoke"
+    names = ["labels/a.csv", "html/a.html", "notebooks/a.ipynb", ".stages/a", ".stages/steer"]
+    export_results(study, html.parent, tmp_path / "smoke.zip")
+    for _ in range(2):
+        unpack_study(tmp_path / "smoke.zip", study, folder)
+        present = [name for name in names if (folder / name).exists()]
+        for name in names:
+            put(folder / name, "")
+    assert present == names[:4]
 
 
 def test_a_second_build_of_a_folder_says_that_it_waits_and_goes_on(tmp_path, monkeypatch):

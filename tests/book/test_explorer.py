@@ -83,11 +83,19 @@ def test_a_clip_loads_when_it_is_played_and_one_plays_at_a_time(page):
         button.click()
         tab.wait_for_function(probe("isPlaying"))
         assert len(requested) == number
-    tab.wait_for_function(probe("pause"))
+    tab.locator("[data-playing=true]").click()
     outline = tab.get_by_role("slider").first
     outline.click(position={"x": outline.bounding_box()["width"] * 0.6, "y": 5})
     tab.wait_for_function("!document.querySelector('.aor-explorer audio').paused")
     assert tab.locator(".aor-explorer audio").evaluate("audio => audio.currentTime") > 1
+
+
+def test_keys_act_only_while_the_focus_is_in_the_explorer(page):
+    tab = page()
+    tab.keyboard.press("j")
+    assert tab.evaluate("document.activeElement === document.body")
+    tab.locator(CARDS).first.press("j")
+    assert tab.locator(CARDS).nth(1).evaluate("card => card === document.activeElement")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -99,6 +107,8 @@ def test_a_comparison_has_each_form_by_each_model_and_fits_a_phone(page, manifes
     rows = tab.locator(".aor-compare tbody tr")
     names = rows.evaluate_all("rows => rows.map(row => row.dataset.stimulus)")
     assert names == list(forms["stimulus_id"])
+    heads = rows.locator("th .aor-play").evaluate_all("all => all.map(one => one.ariaLabel)")
+    assert len(set(heads)) == forms["path"].notna().sum()
     for row, heard in zip(rows.all(), forms["path"].notna(), strict=True):
         assert row.locator("td .aor-label").count() == row.locator("td").count()
         assert row.locator("th .aor-play").count() == int(heard)

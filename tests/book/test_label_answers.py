@@ -12,9 +12,7 @@ from playwright.sync_api import expect
 import aor_lib as aor
 from tests.book.conftest import ROOT
 
-RUNS = (
-    "() => ![...document.querySelectorAll('.jp-InputPrompt')].some(e => e.innerText.includes('*'))"
-)
+RUNS = "![...document.querySelectorAll('.jp-InputPrompt')].some(e => e.innerText.includes('*'))"
 
 
 @pytest.fixture

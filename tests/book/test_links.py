@@ -55,9 +55,7 @@ def test_each_number_in_a_sentence_leads_to_as_many_clips_as_it_says(tab, addres
 
 
 @pytest.mark.parametrize(("number", "mark"), [(0, "rect"), (1, "symbol")])
-def test_a_bar_or_point_of_a_chart_leads_to_the_clips_of_its_row(
-    tab, address, headline, number, mark
-):
+def test_a_mark_of_a_chart_leads_to_the_clips_of_its_row(tab, address, headline, number, mark):
     tab.goto(f"{address}/results.html")
     for chart in tab.locator(".aor-chart").all():  # each is drawn when it is near
         chart.scroll_into_view_if_needed()

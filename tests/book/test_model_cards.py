@@ -4,12 +4,7 @@ from aor_lib.config.params import ModelCard, load_model_cards
 from book._ext.model_cards import in_full, is_pinned, overview
 
 CARD = ModelCard(
-    id="my-model",
-    title="My <b>model</b>",
-    family="Mine",
-    kind="hf",
-    licence="Apache-2.0",
-    source="me/mine",
+    id="my-model", title="My <b>model</b>", family="My", kind="hf", licence="MIT", source="me/my"
 )
 ANSWERED = pd.DataFrame(
     [(CARD.id, "abc", "2 cores", "3.11", "full")],

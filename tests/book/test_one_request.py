@@ -15,9 +15,7 @@ PLAYING = """[...document.querySelectorAll("audio")]
 
 
 @both_ways
-def test_the_first_page_plays_a_request_in_four_forms_and_says_what_each_model_did(
-    tab, address, html
-):
+def test_the_first_page_plays_a_request_in_four_forms_with_what_models_did(tab, address, html):
     answers = answered_in_all_forms(aor.open(html.parent))
     tab.goto(f"{address}/index.html")
     forms = tab.locator(".aor-form").all()
@@ -29,10 +27,8 @@ def test_the_first_page_plays_a_request_in_four_forms_and_says_what_each_model_d
 @both_ways
 def test_the_slider_changes_the_level_of_the_scene_and_the_sound_goes_on_where_it_was(tab, address):
     tab.goto(f"{address}/methods.html")
-    level, slider = (
-        tab.locator(".aor-cut-level:visible"),
-        tab.locator(".aor-cut").get_by_role("slider"),
-    )
+    level = tab.locator(".aor-cut-level:visible")
+    slider = tab.locator(".aor-cut").get_by_role("slider")
     before = level.get_attribute("aria-label")
     level.locator("audio").evaluate(PLAY)
     tab.wait_for_function(f"{PLAYING} === {before!r}")

@@ -3,7 +3,7 @@
 import pytest
 
 import aor_lib as aor
-from tests.book.conftest import axe_finds, both_ways, probe
+from tests.book.conftest import axe_finds, both_ways, probe, switch_theme
 
 pytestmark = pytest.mark.slow
 
@@ -28,6 +28,7 @@ def test_the_wall_is_walked_and_played_by_keyboard_and_says_what_each_square_is(
     told = set()
     for key in ("Tab", "ArrowRight", "ArrowDown", "End", "Home"):
         wall.keyboard.press(key)
+        switch_theme(wall, "dark")  # draws the wall again
         assert wall.evaluate("document.activeElement.role") == "gridcell"
         assert wall.text_content(TOLD) == wall.get_attribute(SQUARE, "aria-label")
         told.add(wall.text_content(TOLD))
@@ -62,9 +63,11 @@ def test_choices_keep_the_counts_of_the_study_and_stay_in_the_link(wall, context
     for name, value in wanted.items():
         wall.locator(f".aor-wall [name={name}]").select_option(value)
     refused, n = shown_are(context.where(**wanted))
-    wall.locator(SQUARE).focus()
+    wall.locator(SQUARE).press("Enter")
+    wall.wait_for_function(probe("isPlaying"))
     wall.locator(".aor-wall-legend button").nth(1).click()  # no square is left
     wall.wait_for_function("document.querySelector('.aor-wall').dataset.drawn === location.hash")
+    assert wall.locator("audio").evaluate("audio => audio.paused")
     assert wall.get_by_role("link", name="Open this clip").is_hidden()
     wall.locator(".aor-wall-legend button").nth(2).click()
     wall.get_by_text(f"{refused} of {n} answers").wait_for()
@@ -72,3 +75,11 @@ def test_choices_keep_the_counts_of_the_study_and_stay_in_the_link(wall, context
     wall.get_by_text(f"{refused} of {n} answers").wait_for()
     wall.evaluate("location.hash = 'model=gone&answer=gone'")
     shown_are(context.where(intent="pseudo_harmful"))
+
+
+def test_what_nobody_was_asked_is_a_gap(wall, html):
+    counts = wall.locator(".aor-wall-legend b").all_text_contents()
+    index = (html / "explorer/index.js").read_text("ascii").replace("full_refusal", "missing")
+    wall.route("**/explorer/index.js", lambda route: route.fulfill(body=index))
+    wall.reload()
+    wall.wait_for_function(probe("countsAre"), arg=[*counts[:2], 0, counts[3]])
