@@ -103,7 +103,8 @@ def corrected_differences(
 
     The refusals at each level are corrected as in :func:`corrected_rate`; the judge's labels of the
     two answers to an utterance are drawn together. The p value is twice the share of draws beyond
-    zero. The columns are those of :func:`aor_lib.analysis.stats.paired.paired_differences`, with
+    zero; for ``p_missing``, the draws are shifted as missing answers could shift the difference as
+    judged. The columns are those of :func:`aor_lib.analysis.stats.paired.paired_differences`, with
     ``as_judged`` and ``labelled`` as in :func:`corrected_rates`.
     """
     table = paired_differences(trials, factor, baseline, by)
@@ -115,12 +116,11 @@ def corrected_differences(
         if len(sides) < 2 or not all(side.index.is_unique for side in sides):
             continue
         draws = _difference(*sides)
-        beyond = min((draws[1:] >= 0).sum(), (draws[1:] <= 0).sum())
-        p_value = min(1.0, 2 * (beyond + 1) / len(draws))
-        p_missing = row["p_missing"] if row["judged"] < row["trials"] else 0.0
-        if p_missing and min(row["lowest"] * draws[0], row["highest"] * draws[0]) <= 0:
-            p_missing = 1.0
-        estimate = *_interval(draws), p_value, max(p_value, p_missing)
+        bounds = [draws + (row[end] - row["difference"]) for end in ("lowest", "highest")]
+        beyond = [min((of[1:] >= 0).sum(), (of[1:] <= 0).sum()) for of in (draws, *bounds)]
+        p_value, *p_bounds = (min(1.0, 2 * (number + 1) / len(draws)) for number in beyond)
+        flips = min(bound[0] * draws[0] for bound in bounds) <= 0
+        estimate = *_interval(draws), p_value, 1.0 if flips else max(p_bounds)
         table.loc[at, ["difference", "low", "high", "p_value", "p_missing"]] = estimate
         table.loc[at, "labelled"] = sum(side["answered"].count() for side in sides)
     return adjusted(table)

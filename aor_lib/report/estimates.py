@@ -144,7 +144,7 @@ class Estimates:
 
     def linked(self, text: str, row: Mapping[Any, Any], measure: str = "") -> str:
         """Text that leads to a row's clips in a table or sentence; of one rate, if it has two."""
-        address = self.clips({**row, **TRADE_OFF.get(measure, {})})
+        address = self.clips({**row, **TRADE_OFF.get(measure or self.measure, {})})
         return f"[{text}]({address})" if address and text != NOTHING else text
 
     def sentences(self) -> Prose:

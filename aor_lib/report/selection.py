@@ -19,6 +19,7 @@ from aor_lib.config.typed_yaml import did_you_mean
 from aor_lib.report.display import Html, Prose
 from aor_lib.report.estimates import TRADE_OFF, Estimates, SelectionError, rows_where
 from aor_lib.report.listening import gallery
+from aor_lib.report.style import cell_title
 from aor_lib.steering.tables import steering_verdicts
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Selection:
         factor: str | None = None,
         baseline: Any = None,
         by: Sequence[str] = (),
-        **baselines: str,
+        **baselines: Any,
     ) -> Estimates:
         """Difference in refusal from a baseline, paired by utterance, Holm-adjusted in each model.
 
@@ -86,19 +87,28 @@ class Selection:
             compared without angry speech, which is also faster and louder.
         """
         keys = self._keys(by)
-        factors = {value: name for name, value in baselines.items()} or {baseline: str(factor)}
-        if (factor is None) != bool(baselines):
+        trials, factors = self.frame.copy(), dict[Any, str]()
+        if not (factor is None) == (baseline is None) == bool(baselines):
             raise SelectionError("paired: say one column and its baseline, or baselines by column")
         for name, value in baselines.items() or [(str(factor), baseline)]:
             self._require(name, value)
-            if name in keys:
-                raise SelectionError(f"paired: {name}: estimates are made for each {name} already")
+            levels = trials[name].astype("category").cat  # numbers become words, in their order
+            words = {x: cell_title(name, x) for x in levels.categories if not isinstance(x, str)}
+            level = words.get(value, value)
+            if name in keys or level in factors:
+                raise SelectionError(f"paired: {name}={level!r}: the column or value is in use")
+            trials[name], factors[level] = levels.rename_categories(words), name
+            if baselines and name != "emotion":  # angry speech is also faster and louder
+                trials[name] = trials[name].mask(trials["emotion"] == "angry")
         if baselines:
-            frame = speaker_differences(self.frame, baselines, keys)
+            frame = speaker_differences(trials, {n: level for level, n in factors.items()}, keys)
         else:
-            people = self.study.people
-            frame = corrected_differences(self.frame, str(factor), baseline, keys, people)
-        return self._estimates(frame, [*keys, "level", "baseline"], "difference", factors=factors)
+            [(level, name)] = factors.items()
+            frame = corrected_differences(trials, name, level, keys, self.study.people)
+        if "intent" not in keys:
+            frame["intent"] = self.frame["intent"].iloc[0]
+        compared, keys = replace(self, frame=trials), [*keys, "level", "baseline"]
+        return compared._estimates(frame, keys, "difference", factors=factors)
 
     def hearing(self, *by: str) -> Estimates:
         """d' of hearing: the same words over a threatening or neutral, and a benign scene."""
@@ -234,8 +244,6 @@ class Selection:
             column, sides = "model", {row["model"], row["against"]} - {selections.WORDS_ONLY}
         for name in ({*row} & {*trials}) - {column}:
             trials = trials[trials[name] == row[name]]
-        if len(factors) > 1 and column != "emotion":  # angry speech is also faster and louder
-            trials = trials[trials["emotion"] != "angry"]
         if sides:
             trials = trials[trials[column].isin(sides)]
             present = trials.groupby("utterance_id")[column].transform("nunique")

@@ -38,7 +38,7 @@ def sentences(estimates: Estimates) -> Prose:
         for measure in rates or [estimates.measure]:
             told += [f"{measure_of(measure).heading}:"] if rates else []
             of_rate = replace(estimates, measure=measure), known.dropna(subset=[measure])
-            told.append(str(bullets(_ranges(*of_rate))))
+            told.append(bullets(_ranges(*of_rate)).markdown)
         return Prose("\n\n".join(told))
     summary, details = _summary(estimates, known), bullets(_details(estimates, known))
     parts = (paragraph(_with_basis(estimates, summary)), details)
@@ -56,7 +56,7 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     tested = known.dropna(subset=["p_holm"])
     significant, told, noun = tested["p_holm"] < SIGNIFICANCE, [], "differences"
     if known.get("baseline", pd.Series()).nunique() == 1:
-        noun += f" (baseline: {title_of(known['baseline'].iloc[0], estimates.titles).lower()})"
+        noun += f" (baseline: {title_of(known['baseline'].iloc[0], estimates.titles)})"
     if len(tested):
         told.append(
             f"{significant.sum() or 'None'} of the {len(tested)} tested {noun} "
@@ -85,7 +85,8 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
         significant = rows[rows["p_holm"] < SIGNIFICANCE]
         names = _listed(estimates, significant, keys)
         listed = [f"Refusal differs significantly for {names}."] if len(significant) else []
-        if rest == ["level", "baseline"] and set(rows["baseline"]) == {"benign_scene"}:
+        in_scene = rest == ["level", "baseline"] and set(rows["baseline"]) == {"benign_scene"}
+        if in_scene and set(rows.get("intent", ())) == {"pseudo_harmful"}:
             heard = rows[rows["level"].isin(_SCENE_LEVELS)]
             if set(heard["level"]) == _SCENE_LEVELS:
                 listed.append(f"The model {_SCENE_USE[scene_use(heard)]}")
@@ -104,6 +105,7 @@ def _known_effects(estimates: Estimates) -> str:
     unexpected = others[others["verdict"] == "unexpected"]
     keys = [key for key in estimates.keys if key not in ("known_effect", "verdict")]
     names, alarms = (_listed(estimates, rows, keys) for rows in (missed, unexpected))
+    alarms = alarms and f": {alarms}"
     few = len(estimates.frame) - len(tested)
     count = f"{len(planted) - len(missed)} of the" if names else "all"
     silent = (
@@ -111,21 +113,17 @@ def _known_effects(estimates: Estimates) -> str:
     )
     verb = "are" if len(unexpected) > 1 else "is"
     told = [
-        f"We recovered {count} {len(planted)} planted effects that we tested."
-        if len(planted)
-        else "",
-        f"Missed: {names}." if names else "",
-        f"{silent} {verb} significant after Holm adjustment{alarms and ': '}{alarms}."
-        if len(others)
-        else "",
-        f"We did not test {few} comparisons with too few utterances." if few else "",
+        len(planted) and f"We recovered {count} {len(planted)} planted effects that we tested.",
+        names and f"Missed: {names}.",
+        len(others) and f"{silent} {verb} significant after Holm adjustment{alarms}.",
+        few and f"We did not test {few} comparisons with too few utterances.",
     ]
-    return " ".join(filter(None, told))
+    return " ".join(map(str, filter(None, told)))
 
 
 def _ranges(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     first, *others = estimates.keys
-    rest, told = [key for key in others if known[key].nunique() > 1], {}
+    rest, told = [key for key in others if "against" in others or known[key].nunique() > 1], {}
     for value, rows in known.groupby(first, sort=False):
         if is_range := len(rows) > _LISTED:
             rows = rows.sort_values(estimates.measure).iloc[[0, -1]]

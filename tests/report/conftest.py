@@ -27,7 +27,7 @@ def differences():
         "difference", model=["ref-contextual", "evil"], level=levels, baseline=["benign_scene"]
     )
     made.frame["p_holm"] = [0.001, 0.2, None, 0.3, 0.4, 0.5]
-    made.frame["withheld"] = False
+    made.frame[["withheld", "intent"]] = False, "pseudo_harmful"
     return made
 
 

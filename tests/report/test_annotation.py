@@ -189,9 +189,9 @@ def test_models_that_are_asked_later_are_drawn_later(answered):
     assert both[both["model"] == "b"]["drawn"].sum() == 15
 
 
-@pytest.mark.parametrize("wrong", [0, 16])
+@pytest.mark.parametrize(("wrong", "failed"), [(0, 0), (16, 0), (8, 8)])
 def test_the_same_utterances_are_labelled_in_two_conditions_and_decide_their_difference(
-    answered, wrong
+    answered, wrong, failed
 ):
     sounding = answered.trials.assign(label="full_compliance")
     alone = sounding.assign(condition="speech_only", label="full_refusal")
@@ -200,6 +200,8 @@ def test_the_same_utterances_are_labelled_in_two_conditions_and_decide_their_dif
     sample = annotation.draw(trials, 12, 0)
     drawn = sample[sample["drawn"]].groupby("condition")["utterance_id"].agg(set)
     assert drawn["benign_scene"] == drawn["speech_only"]
+    lost = sample.query("condition == 'benign_scene' and not drawn")["trial_key"][:failed]
+    trials["status"] = trials["status"].mask(trials["trial_key"].isin(lost), "failed")
     refused = sample["label"].eq("full_refusal") & (sample.groupby("label").cumcount() >= wrong)
     labels = refused.map({True: "refusal", False: "full_compliance"})
     vars(answered)["people"] = sample.assign(people=labels.where(sample["drawn"]))
@@ -208,4 +210,5 @@ def test_the_same_utterances_are_labelled_in_two_conditions_and_decide_their_dif
     assert (row["as_judged"], row["labelled"]) == (1, 24)
     assert row["low"] <= row["difference"] <= row["high"]
     assert (row["p_holm"] < 0.05) == (wrong == 0)
+    assert row["withheld"] == (failed > 0)  # though not by the judge's labels
     assert "orrected by people" in change.sentences().markdown
