@@ -19,7 +19,7 @@ from aor_lib.config.params import ModelCard, StudyParams
 from aor_lib.config.records import Generation, Response, Status, Stimulus, Trial
 from aor_lib.inference.asking import Batch, Outcome, ask, provenance_of, response_of
 from aor_lib.inference.planning import absent, conversation, left_out, plan_trials
-from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store
+from aor_lib.inference.store import STEERED, STORE, STUDY, Store
 from aor_lib.models.base import AudioModel, ConcurrentModel, ModelError
 from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
@@ -59,19 +59,22 @@ def run_study(
         say(f"{name}: {count} trials are left out: it takes no {untaken}")
     here = {model.card.id: model for model in loaded}
     with Store(build / STORE) as store:
-        # What others answered before, or are asked by another run, stays in the plan.
-        planned = {trial.arm.model: trial.arm.revision for trial in store.planned(STUDY)}
-        cards = [card for card in study.models if card.id in here or card.id in planned]
-        all_models = [here.get(card.id) or absent(card, planned) for card in cards]
-        trials = plan_trials(study, stimuli, all_models)
-        store.set_plan(trials)
-        store.record_cards([model.card for model in loaded])
+        with store.transaction():  # or a run that starts meanwhile would be left out of the plan
+            # What others answered before, or are asked by another run, stays in the plan.
+            planned = {trial.arm.model: trial.arm.revision for trial in store.planned(STUDY)}
+            cards = [card for card in study.models if card.id in here or card.id in planned]
+            all_models = [here.get(card.id) or absent(card, planned) for card in cards]
+            trials = plan_trials(study, stimuli, all_models)
+            store.set_plan(trials)
+            steered = {card.id for card in study.models if study.profile.steers(card.id)}
+            for name in store.cards().keys() - steered:
+                store.set_plan([], STEERED + name)
+            store.record_cards([model.card for model in loaded])
         run = Run(trials, loaded, stimuli, build, store, share)
         run.answer(report)
         for name, reason in run.stopped.items():
             say(f"{name} was stopped: {reason}")
-        lacking = unanswered(store)
-        lacking = lacking[lacking["trial_key"].isin(run.keys)]
+        lacking = unanswered(store).loc[lambda rows: rows["trial_key"].isin(run.keys)]
         for line in reasons(lacking):
             say(line)
     blocked = lacking.loc[lacking["status"] == Status.BLOCKED, "trial_key"].nunique()
@@ -94,8 +97,7 @@ def load_models(cards: Sequence[ModelCard]) -> tuple[list[AudioModel], dict[str,
 
 def unanswered(store: Store) -> pd.DataFrame:
     """Trials of the study that have no answer, with the ``status`` and the ``error`` of each."""
-    trials = store.frame("")
-    lacking = trials[(trials["part"] != IMPORTED) & (trials["status"] != Status.OK)]
+    lacking = store.frame("").query("part != 'imported' and status != 'ok'")
     return lacking.fillna({"status": "missing", "error": "not asked yet"})
 
 
@@ -191,14 +193,11 @@ class Run:
                 continue
             # By another run, until just now.
             self.finished |= self._store.finished([trial.key for trial in batch])
-            if left := self._left(batch):
-                self._locks[left[0]] = lock
-                yield {
-                    trial: conversation(self._stimuli[trial.stimulus_id], self._build, trial.arm)
-                    for trial in left
-                }
-            else:
+            if not (left := self._left(batch)):
                 _unlock(lock)
+                continue
+            self._locks[left[0]] = lock
+            yield {t: conversation(self._stimuli[t.stimulus_id], self._build, t.arm) for t in left}
 
     def _left(self, batch: Sequence[Trial]) -> list[Trial]:
         return [t for t in batch if t.key not in self.finished and t.key not in self.failed]

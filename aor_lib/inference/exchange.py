@@ -184,6 +184,7 @@ def import_results(path: Path, study: StudyParams, build: Path) -> Imported:
         present = {row.trial_key for row in store.responses()}
         failed = {key for key, row in given.items() if row.status is Status.FAILED}
         answered = store.record(given[key] for key in given.keys() - (failed & present))
+        store.refuse_unlike()
         judged = {(verdict.trial_key, verdict.judge) for verdict in store.verdicts()}
         store.record_verdicts(
             (given[row.trial_key], row)

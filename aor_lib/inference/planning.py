@@ -33,12 +33,14 @@ _Model = AudioModel | AbsentModel
 
 def absent(card: ModelCard, revisions: Mapping[str, str]) -> AbsentModel:
     """The model of a card as its trials see it, in the revision that answered before if any did."""
-    decided = {} if card.kind == "openai_api" else revisions  # of an API, its card says it
+    revision = revisions.get(card.id, card.revision)
+    if card.kind == "openai_api":  # its card says it, as in OpenAIModel
+        revision = f"{card.source}@{card.revision}"
     try:
         capabilities = claimed_capabilities(card)
     except ModelError:  # its package is not there: it claims what most do
         capabilities = Capabilities()
-    return AbsentModel(card, decided.get(card.id, card.revision), capabilities)
+    return AbsentModel(card, revision, capabilities)
 
 
 def plan_trials(

@@ -22,8 +22,8 @@ from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.asking import Provenance
 
 STORE = "results.sqlite"  # name of the results of a study, in its folder
-STUDY, IMPORTED = "study", "imported"
-"""Parts of the plan: what the study's own models are asked, and what was answered elsewhere."""
+STUDY, IMPORTED, STEERED = "study", "imported", "steering of "
+"""Parts of the plan: the study's own, imported ones, and those of a steered model (its id)."""
 
 _RESPONSE, _VERDICT, _PROVENANCE = (
     list(kind.model_fields) for kind in (Response, Verdict, Provenance)
@@ -112,7 +112,7 @@ class Store(AbstractContextManager["Store"]):
                 self._write("INSERT OR IGNORE INTO arms (content) VALUES (?)", arms)
                 self._write("DELETE FROM plan WHERE part = ?", [(part,)])
                 self._write(f"INSERT INTO plan ({columns}, arm_id) {planned}", rows)
-                self._refuse_unlike()
+                self.refuse_unlike()
 
     def planned(self, part: str | None = None) -> list[Trial]:
         """Trials of a part of the plan, or of all of it, in its order; none twice."""
@@ -124,18 +124,21 @@ class Store(AbstractContextManager["Store"]):
         return list(dict.fromkeys(Trial(name, sha256, _arm(arm)) for name, sha256, arm in rows))
 
     def forget_imported(self, model: str) -> int:
-        """Take what was imported of a model out of the plan; return the number of its trials.
+        """Take out what was imported of a model, with its answers; return its number of trials.
 
-        StoreError if there is nothing.
+        What another part of the plan holds keeps its answer. StoreError if there is nothing.
         """
         which = "part = 'imported' AND arm_id IN (SELECT arm_id FROM arms WHERE model = ?)"
+        others = "SELECT trial_key FROM plan WHERE part != 'imported'"
+        keys = f"SELECT trial_key FROM plan WHERE {which} AND trial_key NOT IN ({others})"
         with self.transaction():
+            for table in ("responses", "verdicts"):
+                self._write(f"DELETE FROM {table} WHERE trial_key IN ({keys})", [(model,)])
             self._write("DELETE FROM provenance WHERE model = ? AND profile != ''", [(model,)])
             if count := self._write(f"DELETE FROM plan WHERE {which}", [(model,)]):
                 return count
-            names = ", ".join(sorted({trial.arm.model for trial in self.planned(IMPORTED)}))
-            problem = f"no imported model {model!r}; imported: {names or 'none'}"
-            raise StoreError(f"{self.path}: {problem}")
+            names = ", ".join(sorted({t.arm.model for t in self.planned(IMPORTED)})) or "none"
+            raise StoreError(f"{self.path}: no imported model {model!r}; imported: {names}")
 
     def finished(self, keys: Sequence[str] | None = None) -> set[str]:
         """Keys of trials that were answered or blocked."""
@@ -163,9 +166,9 @@ class Store(AbstractContextManager["Store"]):
         return self._rows(Verdict, f"FROM verdicts {_IN_PLAN}")
 
     def unjudged(self, judge: str, version: str) -> list[Response]:
-        """Responses without a verdict of this version of the judge, by key."""
+        """Responses to planned trials without a verdict of this version of the judge, by key."""
         judged = "SELECT trial_key FROM verdicts WHERE judge = ? AND judge_version = ?"
-        which = f"FROM responses WHERE trial_key NOT IN ({judged})"
+        which = f"FROM responses {_IN_PLAN} AND trial_key NOT IN ({judged})"
         return self._rows(Response, which, judge, version)
 
     def record_verdicts(self, judged: Iterable[tuple[Response, Verdict]]) -> None:
@@ -191,7 +194,7 @@ class Store(AbstractContextManager["Store"]):
             return pd.read_sql_query(
                 f"SELECT stimulus_id, stimulus_sha256, part, {', '.join(_OF_ARM)}, p.trial_key,"
                 " status, text AS response, error, heard, latency_s, tokens,"
-                " label, p_refusal, rationale, flags"
+                " label, p_refusal, rationale, flags, judge_version"
                 " FROM (SELECT *, MIN((part != 'study') * 1e15 + position) AS place"
                 " FROM trials GROUP BY trial_key, stimulus_id, mitigation) p"
                 " LEFT JOIN responses r USING (trial_key)"
@@ -226,19 +229,21 @@ class Store(AbstractContextManager["Store"]):
         """All provenances, by model."""
         return self._rows(Provenance, "FROM provenance")
 
-    def _refuse_unlike(self) -> None:
-        groups = {"revision": "model", "trial_key": "model, mitigation, stimulus_id"}
-        for name, group in groups.items():
+    def refuse_unlike(self) -> None:
+        """StoreError if a model's imported trials or answers are of another model than the rest."""
+        names = {"revision": "revision", "provider's model": "served_by", "settings": "trial_key"}
+        for what, name in names.items():
+            group = "model, mitigation, stimulus_id" if name == "trial_key" else "model"
             unlike = self._read(
-                f"SELECT model, mitigation, group_concat(DISTINCT {name}) FROM trials"
+                f"SELECT model, mitigation, group_concat(DISTINCT {name})"
+                " FROM trials LEFT JOIN responses USING (trial_key)"
                 " WHERE model IN (SELECT model FROM trials WHERE part = 'imported')"
                 f" GROUP BY {group} HAVING count(DISTINCT {name}) > 1 LIMIT 1"
             )
             for model, mitigation, values in unlike:
-                what = f"settings in mitigation {mitigation}" if name == "trial_key" else name
                 raise StoreError(
-                    f"{self.path}: model {model!r}: what is imported of it has another {what}: "
-                    f"{values}; take out what was imported ('aor import --forget {model}')"
+                    f"{self.path}: model {model!r}, mitigation {mitigation!r}: was imported with "
+                    f"another {what}: {values}; take it out ('aor import --forget {model}')"
                 )
 
     def _rows(self, kind: type[_Row], which: str, *parameters: str) -> list[_Row]:

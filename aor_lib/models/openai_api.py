@@ -18,19 +18,10 @@ import openai
 
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.models import api_messages
+from aor_lib.models import api_messages, base
 from aor_lib.models.api_messages import Request, build_request, prospect
 from aor_lib.models.api_settings import ApiSettings, Budget
-from aor_lib.models.base import (
-    Answer,
-    Capabilities,
-    Conversation,
-    Failure,
-    ModelError,
-    Result,
-    has_audio,
-    without_system_turns,
-)
+from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, Result
 
 _AHEAD = 8  # requests that are read, encoded and kept in memory while others are under way
 _ERRORS = (openai.OpenAIError, aiohttp.ClientError, OSError, RuntimeError, TypeError, ValueError)
@@ -48,13 +39,13 @@ class OpenAIModel:
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
-        self.revision = card.revision
+        self.revision = f"{card.source}@{card.revision}"
         settings = self._settings = card_settings(card, self.kind_of_settings)
         # Those beyond the concurrency are made ready meanwhile, so that the server never waits.
         self.calls_at_once = settings.concurrency + _AHEAD
         self.capabilities = self.capabilities_of(card)
         address, self._key = settings.address(card.id), settings.key(card.id)
-        self._budget = Budget(settings.max_spend_usd)
+        self._budget = Budget(settings.max_spend_usd, f"{card.id} at {address}")
         self._fingerprint: str | None = None
         self._is_reached = False
         self._away_since: float | None = None
@@ -66,6 +57,8 @@ class OpenAIModel:
             max_retries=0,  # every try is counted here
             http_client=openai.DefaultAioHttpClient(),
         )
+        if address:  # or whoever serves there would be told what the environment has for OpenAI
+            self._client.organization = self._client.project = None
         _loop()  # here, as several threads that ask at once would each make one
         weakref.finalize(self, lambda client: _submit(client.close()), self._client)
 
@@ -97,7 +90,8 @@ class OpenAIModel:
         try:
             return list(future.result())
         finally:
-            future.cancel()  # where the wait was interrupted
+            if future.cancel():  # the wait was interrupted: the next one has a time of its own
+                _loop().call_soon_threadsafe(self._end_absence)
 
     def first_logprobs(self, conversation: Conversation) -> dict[str, float]:
         """Log-probabilities of the answer's likeliest first tokens; empty if none are given."""
@@ -146,14 +140,14 @@ class OpenAIModel:
             **settings.extra,
             **further,
         }
-        turns = conversation if settings.system_turn else without_system_turns(conversation)
+        turns = conversation if settings.system_turn else base.without_system_turns(conversation)
         how = (settings.audio_part, settings.longest_clip_s)
         # In a thread: reading and encoding a clip takes its time.
         return await self._response(await asyncio.to_thread(build_request, turns, fields, *how))
 
     def _name(self, conversation: Conversation) -> str:
         adapter = self._settings.adapter
-        return adapter if adapter and has_audio(conversation) else self.card.source
+        return adapter if adapter and base.has_audio(conversation) else self.card.source
 
     async def _response(self, made: Request) -> Any:
         tries = self._settings.max_retries
@@ -178,21 +172,21 @@ class OpenAIModel:
             most_tokens = made.body["max_completion_tokens"]
             most_usd = prices.usd(made.max_text_tokens, made.audio_s, most_tokens)
         self._budget.reserve(most_usd)
-        # An answer that did not arrive whole may have been made, and be billed.
+        # An answer that did not arrive whole, or in time, may have been made, and be billed.
         cost_usd = most_usd
         try:
             # Not chat.completions.create: it rebuilds every message, and checks nothing.
             response = await self._client.post("/chat/completions", cast_to=object, body=made.body)
-            if self._away_since is not None:
-                vars(self).pop("server", None)  # another one may have taken its place
-            self._is_reached, self._away_since = True, None
+            self._is_reached = True
+            self._end_absence()
             if isinstance(response, str) and "data:" in response:
                 response = api_messages.joined(response)
             billed = prices.billed_usd(response, made) if prices else None
             cost_usd = most_usd if billed is None else billed
             return response
         except openai.APIError as error:
-            if isinstance(error, openai.APIStatusError) or prospect(error) != "passing":
+            status = getattr(error, "status_code", 504)
+            if status not in (408, 504, 524) or prospect(error) != "passing":
                 cost_usd = 0.0
             raise
         finally:
@@ -204,7 +198,8 @@ class OpenAIModel:
         longest_s, now = self._settings.restart_s, time.monotonic()
         # Gemini answers a wrong key with 400.
         if getattr(error, "status_code", 0) == 401 or "API_KEY_INVALID" in str(error.body):
-            self._budget.close(f"the API refuses the key in ${self._settings.api_key_variable}")
+            key = f"the key in ${self._settings.api_key_variable}" if self._key else "no key"
+            self._budget.close(f"the API refuses requests with {key} (api_key_variable)")
         elif remedy := api_messages.remedy(error, asked_s):
             self._budget.close(f"{text}; {remedy}")
         elif hope == "no host" and not self._is_reached:
@@ -215,13 +210,22 @@ class OpenAIModel:
                 _log.warning(f"{self.card.id}: waits up to {longest_s:g} s for {where} ({text})")
             if now > self._away_since + longest_s:
                 self._budget.close(f"{where} was away for {longest_s:g} s ({text})")
+        elif isinstance(error, openai.APIStatusError):
+            self._end_absence()
+
+    def _end_absence(self) -> None:
+        if self._away_since is not None:
+            vars(self).pop("server", None)  # another one may have taken its place
+        self._away_since = None
 
     def _result(self, response: Any, asked: str) -> Result:
         self._fingerprint = api_messages.named(response, "system_fingerprint", self._key)
-        served = api_messages.named(response, "model", self._key)
+        served = api_messages.as_mapping(response).get("model")
+        served = served.strip() if isinstance(served, str) else ""
         if served and not api_messages.are_one_model(served, asked):
+            other, ours = (api_messages.quote(name, self._key) for name in (served, asked))
             self._budget.close(
-                f"the API says that {served!r} answers, and not {asked!r}; name that model as the "
+                f"the API says that {other!r} answers, and not {ours!r}; name that model as the "
                 "source of this card, or of another one"
             )
             return Failure(f"{self.card.id}: {self._budget.closed}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from aor_lib.inference.exchange import export_results
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
 from aor_lib.judge.stored import judge_study
-from aor_lib.models.base import Answer, Failure
+from aor_lib.models.base import Answer
 from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import ScriptedModel, make_text_stimuli
 
@@ -81,9 +80,7 @@ class Machine:
         """Everything that its store holds."""
         with closing(sqlite3.connect(self.build / STORE)) as db:
             names = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-            return {
-                name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for (name,) in names
-            }
+            return {t: sorted(db.execute(f"SELECT * FROM {t}"), key=repr) for (t,) in names}
 
 
 @pytest.fixture
@@ -91,10 +88,7 @@ def path(tmp_path) -> Path:
     return tmp_path / STORE
 
 
-def model(
-    name: str,
-    answer: Callable[[str], Answer | Failure] = lambda text: Answer(f"An answer to {text}.", 3),
-) -> ScriptedModel:
+def model(name, answer=lambda text: Answer(f"An answer to {text}.", 3)):
     made = ScriptedModel(answer, name)
     made.card = made.card.model_copy(update={"title": f"The model {name}"})
     return made
@@ -102,11 +96,8 @@ def model(
 
 @pytest.fixture
 def machine(tmp_path):
-    def machine(name: str, stimuli: int | list[Stimulus] = 6) -> Machine:
-        texts = make_text_stimuli(stimuli) if isinstance(stimuli, int) else stimuli
-        return Machine(tmp_path / name, texts)
-
-    return machine
+    texts = make_text_stimuli(6)
+    return lambda name, stimuli=texts: Machine(tmp_path / name, stimuli)
 
 
 @pytest.fixture

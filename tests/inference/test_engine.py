@@ -5,9 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from aor_lib.inference import asking, engine
+from aor_lib.inference.store import STEERED, Store
 from aor_lib.models.base import Answer, Failure
+from aor_lib.stimuli.manifest import write_manifest
+from tests.audio.sounds import quiet
 from tests.conftest import ScriptedModel, make_text_stimuli
-from tests.inference.conftest import outcomes_in, run_texts
+from tests.inference.conftest import STUDY, outcomes_in, run_texts
 
 STIMULI = make_text_stimuli(20)
 
@@ -95,6 +98,26 @@ def test_runs_started_together_on_one_store_ask_each_trial_once(path):
     assert not list(path.parent.glob("*.lock"))
     answers = [row.response for row in outcomes_in(path)]
     assert answers == [None if n % 10 == 7 else f"text {n}" for n in range(60)]
+
+
+def test_models_of_runs_started_together_stay_planned_while_in_the_profile(path, monkeypatch):
+    together = threading.Barrier(2, timeout=60)
+    models = {name: ScriptedModel(lambda text: Failure("slow"), name) for name in ("a", "b")}
+    study = STUDY.model_copy(update={"models": tuple(model.card for model in models.values())})
+    write_manifest(make_text_stimuli(20, split="test"), path.parent)
+    monkeypatch.setattr(engine, "load_model", lambda card: models[card.id])
+
+    def run(name):
+        together.wait()
+        return engine.run_study(study, path.parent, quiet, print, engine.Share([name]))
+
+    with ThreadPoolExecutor(2) as threads:
+        assert all(threads.map(run, models))
+    assert len(outcomes_in(path)) == 40
+    with Store(path) as store:
+        store.set_plan(store.planned(), STEERED + "a")
+        engine.run_study(STUDY, path.parent, quiet, print)
+        assert store.planned() == []
 
 
 def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(path):

@@ -59,11 +59,11 @@ def test_imported_models_stand_beside_the_studys_own_with_their_titles_and_origi
 def test_nothing_is_replaced_by_a_failure_nor_an_answer_by_another(machine):
     def at(name, *answers):
         by_text = dict(zip((f"text {n}" for n in range(5)), answers, strict=True))
-        return machine(name, 5).ask(model("other", by_text.__getitem__))
+        return machine(name, make_text_stimuli(5)).ask(model("other", by_text.__getitem__))
 
     blocked, failed = Failure("content filter", blocked=True), Failure("busy")
     mine = at("mine", *[Answer("Mine.", 1)] * 2, blocked, failed, failed)
-    refusal, new = Answer("I cannot help.", 1), Answer("New.", 1)
+    refusal, new = Answer("I cannot help.", 1), Answer("New.", 1, served_by="model-1")
     theirs = at("theirs", failed, refusal, Answer("A", 1), new, Failure("slow"))
     before = load_results(mine.build)
     assert take(theirs.export(), mine).answered == 1
@@ -73,13 +73,13 @@ def test_nothing_is_replaced_by_a_failure_nor_an_answer_by_another(machine):
     assert after["response"].dropna().to_list() == ["Mine.", "Mine.", "New."]
     assert after["label"][:3].to_list() == before["label"][:3].to_list()
     assert after["label"][3] == load_results(theirs.build)["label"][3]
+    reason = refused(at("mixed", *[Answer("B", 1, served_by="model-2")] * 5).export(), mine)
+    assert all(name in reason for name in ("model 'other'", "model-1", "model-2"))
 
 
 def test_other_stimuli_of_the_same_names_are_refused_and_named(here, machine):
-    others = [
-        stimulus.model_copy(update={"sha256": content_hash("new")} if n in (1, 4) else {})
-        for n, stimulus in enumerate(here.stimuli)
-    ]
+    new = {"sha256": content_hash("new")}
+    others = [s.model_copy(update=new if n in (1, 4) else {}) for n, s in enumerate(here.stimuli)]
     reason = refused(machine("there", others).ask(model("other")).export(), here)
     assert "2 of its 6 stimuli" in reason
     assert "s1, s4" in reason
@@ -97,9 +97,9 @@ def test_a_model_of_another_revision_is_refused_whichever_comes_first(here, mach
     with pytest.raises(StoreError, match="--forget own"):
         fresh.ask(model("own"))
     with open_results(fresh.build) as store:
-        assert store.forget_imported("own") == 6
-    fresh.ask(model("own"))
-    assert load_results(fresh.build).groupby("revision").size().to_dict() == {"1": 12}
+        assert store.forget_imported("own") == store.forget_imported("other") == 6
+    assert not fresh.tables()["responses"] + fresh.tables()["verdicts"]
+    assert set(load_results(fresh.ask(model("own")).build)["revision"]) == {"1"}
 
 
 def test_answers_to_other_questions_or_under_other_settings_are_refused(here, there):
@@ -151,5 +151,7 @@ def test_the_command_exports_imports_and_forgets(here, there, monkeypatch, tmp_p
 
     assert "6 verdicts" in aor("export", "--no-clips", "--into", tmp_path / "mine.zip")
     assert "other: 6 trials, 6 responses added" in aor("import", there.export())
-    assert "other: 6 imported trials" in aor("import", "--forget", "other")
-    assert set(load_results(here.build)["model"]) == {"own"}
+    assert "own: 6 trials, 0 responses added" in aor("import", tmp_path / "mine.zip")
+    for name in ("other", "own"):
+        assert f"{name}: 6 imported trials" in aor("import", "--forget", name)
+    assert load_results(here.build).groupby("model")["label"].count().to_dict() == {"own": 6}

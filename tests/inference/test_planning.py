@@ -2,13 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from aor_lib.config.params import load_study
+from aor_lib.config.params import load_model_cards, load_study
 from aor_lib.config.profile import Prompt
 from aor_lib.config.records import Condition, Intent, Split
 from aor_lib.inference.asking import response_of
 from aor_lib.inference.planning import absent, conversation, forecast, left_out, plan_trials
 from aor_lib.inference.store import STORE, Store
 from aor_lib.models.base import Answer, Capabilities, Failure
+from aor_lib.models.openai_api import OpenAIModel
 from aor_lib.stimuli.manifest import load_stimuli, write_manifest
 from tests.conftest import ScriptedModel, make_text_stimuli
 
@@ -105,6 +106,13 @@ def test_the_time_that_is_left_goes_by_trials_and_by_answers(write_profile, tmp_
         store.record(response_of(key, *result) for key, result in results.items())
     [row] = forecast(study, tmp_path, study.models).itertuples()
     assert row.minutes == len({t.key for t in trials} - {trials[0].key}) < row.calls
+
+
+def test_the_revision_of_an_api_names_its_source(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    card = load_model_cards()["gpt-audio"]
+    revision = absent(card, {card.id: "before"}).revision
+    assert OpenAIModel(card).revision == revision == f"{card.source}@{card.revision}"
 
 
 def test_probes_ask_what_is_heard_over_the_benign_scenes_of_the_first_requests(write_profile):
