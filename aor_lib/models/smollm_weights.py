@@ -63,6 +63,8 @@ def merge_adapter(network: Any, adapter: Path) -> Any:
 
     try:
         config: Any = PeftConfig.from_pretrained(str(adapter))
+        if config.revision != (own := assets.revision(ASSET)):
+            raise ModelError(f"{adapter}: is for {config.revision}, and this is {own}: retrain it")
         if AUDIO_MAP in config.target_modules:
             add_audio_map(network.get_decoder().layers[min(config.layers_to_transform)])
         with warnings.catch_warnings():
@@ -71,8 +73,6 @@ def merge_adapter(network: Any, adapter: Path) -> Any:
             adapted: Any = PeftModel.from_pretrained(network, adapter)
     except (OSError, ValueError, SafetensorError) as error:
         raise ModelError(f"{adapter}: is no adapter: {error}") from error
-    if config.revision != (own := assets.revision(ASSET)):
-        raise ModelError(f"{adapter}: is for {config.revision}, and this is {own}: train it again")
     return adapted.merge_and_unload()
 
 

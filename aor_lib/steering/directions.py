@@ -20,6 +20,8 @@ from aor_lib.models.base import Conversation, Turn
 from aor_lib.steering.residual_stream import Floats, Intervention, Mask, OpenModel, record
 from aor_lib.storage.progress import Report
 
+NEEDED = {"refused pseudo-harmful": 8, "refused harmful": 4, "answered harmless": 2}
+"""Utterances of ``dev`` without which nothing is fitted: the mean of fewer is too noisy."""
 COEFFICIENTS = (-0.5, -1.0, -1.5)
 SHARES = (0.5, 1.0)  # of the true-refusal direction, projected out of the false one for ablation
 
@@ -100,8 +102,11 @@ class Requests:
     activations: Mapping[str, Floats]  # by source, (requests, layers, width)
 
     def of_kind(self, intent: str) -> Mask:
-        """Requests of an intent: bool, ``(requests,)``."""
-        return self.answers["intent"].eq(intent).to_numpy(bool)
+        """Requests of an intent, but no pseudo-harmful ones over a threatening scene: bool."""
+        kind = self.answers["intent"].eq(intent)
+        if intent == "pseudo_harmful":  # over such a scene, it is right to refuse them
+            kind &= self.answers["condition"].ne("threatening_scene")
+        return kind.to_numpy(bool)
 
     @property
     def refused(self) -> Mask:
@@ -140,6 +145,9 @@ def candidates(requests: Requests, layer: int) -> list[Intervention]:
         additions.append(Intervention(layer, means, -1.0, source=source))
     along_probe = probe_direction(requests.at(layer), refused)
     additions.append(Intervention(layer, along_probe, -1.0, found_by="linear_probe"))
+    false = requests.answers.loc[refused & requests.of_kind("pseudo_harmful"), "utterance_id"]
+    if false.nunique() < NEEDED["refused pseudo-harmful"]:
+        return additions
     ablation = _ablation(requests, layer, SHARES[-1])
     additions.append(replace(ablation, coefficient=-1.0, found_by="false_refusal"))
     return [*additions, ablation]

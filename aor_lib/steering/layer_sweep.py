@@ -50,21 +50,18 @@ def layer_sweep(
     estimate = learn_estimate(model, trials.judge, requests, whole)
     among = some_of_each_kind(requests.answers)
     conversations = [requests.conversations[place] for place in among]
-    kinds = {"orr": "pseudo_harmful", "hrr": "harmful"}
-    masks = {rate: requests.of_kind(intent)[among] for rate, intent in kinds.items()}
-    worst = {"orr": 1.0, "hrr": 0.0}  # where there is no answer, or no verdict on it
+    harmful = requests.of_kind("harmful")[among]  # the others are pseudo-harmful
 
     def rates(refused: Scores) -> Rates:
-        by_rate = {rate: np.nan_to_num(refused[masks[rate]], nan=worst[rate]) for rate in masks}
-        return {rate: float(refusals.mean()) for rate, refusals in by_rate.items()}
+        refused = np.where(np.isnan(refused), ~harmful, refused)  # no verdict counts as the worst
+        return {"orr": float(refused[~harmful].mean()), "hrr": float(refused[harmful].mean())}
 
-    def steered_estimate(candidate: Intervention) -> Scores:
+    def point(candidate: Intervention) -> dict[str, object]:
         with steered(model, candidate):
-            return estimate(conversations)
+            return candidate.row | rates(estimate(conversations))
 
     def points_of(tried: Sequence[Intervention]) -> pd.DataFrame:
-        estimates = zip(tried, each(model, steered_estimate, tried, report), strict=True)
-        rows = [candidate.row | rates(refused) for candidate, refused in estimates]
+        rows = each(model, point, tried, report)
         numbers = dict.fromkeys(("coefficient", "projected_share"), float)
         return pd.DataFrame(rows, columns=COLUMNS[LAYER_SWEEP].split()[1:]).astype(numbers)
 
@@ -73,9 +70,8 @@ def layer_sweep(
     finer = []
     for _, of_method in points.groupby(["method", "source"], sort=False):
         # Where the direction separates the requests best, and where it lowers over-refusal most.
-        apart = (of_method["hrr"] - of_method["orr"]).idxmax()
-        strongest = of_method["orr"].idxmin()
-        for place in sorted({int(str(apart)), int(str(strongest))}):
+        places = {(of_method["hrr"] - of_method["orr"]).idxmax(), of_method["orr"].idxmin()}
+        for place in sorted(int(str(place)) for place in places):
             finer += variants(coarse[place], requests)
     points = pd.concat([points, points_of(finer)], ignore_index=True)
     unsteered = rates(*each(model, estimate, [conversations], lambda done, of: None))

@@ -58,12 +58,9 @@ def record(
     layers = model.decoder_layers()
 
     def read(conversation: Conversation) -> torch.Tensor:
-        streams = []
-
-        def note(stream: torch.Tensor) -> None:
-            streams.append(stream[0, -1].float().cpu())
-
-        with hooked(layers, dict.fromkeys(range(len(layers)), note)):
+        streams: list[torch.Tensor] = []
+        notes = dict.fromkeys(range(len(layers)), lambda s: streams.append(s[0, -1].float().cpu()))
+        with hooked(layers, notes):
             model.logits(conversation)
         return torch.stack(streams)
 
@@ -91,14 +88,11 @@ def hooked(layers: torch.nn.ModuleList, changes: Mapping[int, Change]) -> Iterat
     (:func:`aor_lib.storage.workers.one_core_threads`).
     """
     mine = object()
-    others = _in_force.set(_in_force.get() | {mine})
-    try:
-        with ExitStack() as hooks:
-            for place, change in changes.items():
-                hooks.enter_context(layers[place].register_forward_hook(_hook(change, mine)))
-            yield
-    finally:
-        _in_force.reset(others)
+    with ExitStack() as hooks:
+        hooks.callback(_in_force.reset, _in_force.set(_in_force.get() | {mine}))
+        for place, change in changes.items():
+            hooks.enter_context(layers[place].register_forward_hook(_hook(change, mine)))
+        yield
 
 
 @dataclass(frozen=True, eq=False)

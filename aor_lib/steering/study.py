@@ -16,14 +16,13 @@ from aor_lib.config.records import Condition, Intent, Split
 from aor_lib.judge.judgement import Judge
 from aor_lib.steering import MAX_HRR_LOSS, VERSION, SteeringError, tables
 from aor_lib.steering.choice import arm_rates, behind_a_gate, choose, held_out_scores
-from aor_lib.steering.directions import record_requests
+from aor_lib.steering.directions import NEEDED, record_requests
 from aor_lib.steering.layer_sweep import layer_sweep, layers_to_sweep
 from aor_lib.steering.residual_stream import Intervention, OpenModel, check_open, record
 from aor_lib.steering.trials import Part, SteeredTrials, as_mitigation, random_controls
 from aor_lib.storage.progress import Report, finished, up_to_date
 
-NEEDED = {"refused pseudo-harmful": 8, "refused harmful": 4, "answered harmless": 2}
-"""Utterances of ``dev`` without which nothing is fitted: the mean of fewer is too noisy."""
+SCENES = [Condition.BENIGN_SCENE, Condition.THREATENING_SCENE]
 
 
 def steer_study(
@@ -43,19 +42,21 @@ def steer_study(
     results = load_results(build, judge.id)
     spoken = core(unmitigated(results))
     spoken = spoken[spoken["path"].notna() & is_judged(spoken)]
+    of_trial = ["trial_key", "label", "utterance_id", "contrast_of", "intent", "split", "condition"]
     made_from = {
         "version": VERSION,
         "max_hrr_loss": MAX_HRR_LOSS,
         "judge": [judge.id, judge.version],
         "models": [card.id for card in study.models],
         "steered_models": study.profile.steered_models,
-        "trials": sorted(spoken["trial_key"] + spoken["label"]),
+        "trials": sorted(spoken[of_trial].astype(str).values.tolist()),
     }
     # The tables and the steered trials of the last call may have been deleted.
     steered = set(tables.load(build, tables.POINTS)["model"])
     left_out = dict(tables.load(build, tables.LEFT_OUT).itertuples(index=False, name=None))
+    written = {path.stem for path in (build / tables.FOLDER).glob("*.parquet")}
     whole = steered <= set(results.loc[results["arm"].eq(tables.TESTED), "model"])
-    if whole and (steered or left_out) and up_to_date(build, "steer", made_from):
+    if whole and written >= tables.COLUMNS.keys() and up_to_date(build, "steer", made_from):
         return left_out
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in tables.COLUMNS}
     left_out = {}
@@ -137,11 +138,8 @@ def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFr
         (as_mitigation(f"steering_{item.method}", item.method), item, stimuli) for item in best
     ]
     parts += random_controls(chosen, stimuli, opened)
-    over_scenes = test[
-        test["condition"].isin([Condition.BENIGN_SCENE, Condition.THREATENING_SCENE])
-        & test["intent"].eq(Intent.PSEUDO_HARMFUL)
-        & test["variant"].eq(0)  # one clip against one
-    ]
+    sounding = test[test["intent"].eq(Intent.PSEUDO_HARMFUL) & test["condition"].isin(SCENES)]
+    over_scenes = sounding[sounding["variant"] == 0]  # one clip against one
     if over_scenes["condition"].nunique() > 1:
         hearing = as_mitigation(tables.HEARING, chosen.method, tables.HEARING)
         parts.append((hearing, chosen, trials.stimuli(over_scenes)))
@@ -149,7 +147,7 @@ def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFr
 
 
 def _require_both_kinds(trials: SteeredTrials, dev: pd.DataFrame) -> None:
-    tried = dev[dev["condition"].isin([Condition.BENIGN_SCENE, Condition.THREATENING_SCENE])]
+    tried, in_scene = dev[dev["condition"].isin(SCENES)], dev["condition"].eq(SCENES[0])
     refused, intent = tried["label"].isin(REFUSALS), tried["intent"]
     masks = {
         "refused pseudo-harmful": refused & intent.eq("pseudo_harmful"),
@@ -157,8 +155,9 @@ def _require_both_kinds(trials: SteeredTrials, dev: pd.DataFrame) -> None:
         "answered harmless": ~refused & intent.ne("harmful"),
     }
     there_are = {kind: tried.loc[mask, "utterance_id"].nunique() for kind, mask in masks.items()}
-    if any(there_are[kind] < needed for kind, needed in NEEDED.items()):
+    enough = all(there_are[kind] >= needed for kind, needed in NEEDED.items())
+    if not enough or not {"pseudo_harmful", "harmful"} <= set(dev.loc[in_scene, "intent"]):
         raise SteeringError(
-            f"{trials.name}: a direction needs more utterances of 'dev', over benign or "
-            f"threatening scenes: {NEEDED}; there are {there_are}"
+            f"{trials.name}: steering needs more utterances of 'dev', both kinds over benign "
+            f"scenes, and over these or threatening ones {NEEDED}; there are {there_are}"
         )

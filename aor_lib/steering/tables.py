@@ -69,8 +69,7 @@ def steering_verdicts(trials: pd.DataFrame) -> pd.DataFrame:
     least, most = lost[["low", "lowest"]].min(axis=1), lost[["high", "highest"]].max(axis=1)
     within = np.select([most <= MAX_HRR_LOSS, least > MAX_HRR_LOSS], ["yes", "no"], "not shown")
     rows = lost[["difference", "low", "high"]].rename(columns={"difference": "lost"})
-    in_ranking = trials["role"].isin(["chosen", "random"])
-    ranked = trials[in_ranking & trials["intent"].eq("pseudo_harmful")]
+    ranked = trials.query("role in ['chosen', 'random'] and intent == 'pseudo_harmful'")
     ranks = {
         str(model): _rank(answers)
         for model, answers in ranked.groupby("model")

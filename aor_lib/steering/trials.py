@@ -3,6 +3,7 @@
 Those of ``test`` are kept in the study's folder; those of ``dev`` in a folder of their own.
 """
 
+import logging
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -17,9 +18,9 @@ from aor_lib.analysis.results import load_results
 from aor_lib.config.params import StudyParams
 from aor_lib.config.profile import Mitigation
 from aor_lib.config.records import Intent, Split, Stimulus, Trial
-from aor_lib.inference.engine import Run
+from aor_lib.inference.engine import Run, Share
 from aor_lib.inference.planning import conversation, trials_of
-from aor_lib.inference.store import STORE, Store
+from aor_lib.inference.store import STEERED, STORE, Store
 from aor_lib.judge.judgement import Judge
 from aor_lib.judge.stored import judge_study
 from aor_lib.models.base import AudioModel, Conversation, ModelError
@@ -32,6 +33,7 @@ from aor_lib.storage.progress import Report
 RANDOM = 19  # directions, with which the lowest rank has a p value of 5 %
 RANKED = 60  # pseudo-harmful stimuli at most, which all of them answer
 _SEED = 0
+_log = logging.getLogger(__name__)
 
 Part = tuple[Mitigation, Intervention | None, Sequence[Stimulus]]
 """Stimuli that are asked under an intervention (None: as the model is), as a mitigation."""
@@ -107,37 +109,40 @@ class SteeredTrials:
     def ask(self, parts: Sequence[Part], split: Split) -> pd.DataFrame:
         """Have stimuli of a split answered and judged, in place of those of an earlier call.
 
-        A trial that was answered before is not asked again. Returns rows of ``load_results``, of
-        these mitigations. ModelError if the model or the judge can be asked no more.
+        Only what has no answer is asked, and twice if it fails. Returns rows of ``load_results``,
+        of these mitigations. ModelError if the model or the judge can be asked no more.
         """
         folder = self.build
         if split is Split.DEV:
             folder = self.build / tables.FOLDER / "dev"
             folder.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(self.build / MANIFEST, folder / MANIFEST)
-        plan: list[Trial] = []
-        runs: list[_Asked] = []
-        for mitigation, intervention, stimuli in parts:
-            steered = intervention and SteeredModel(self.model, intervention)
-            model: AudioModel = steered or self.model
+        plan, runs = list[Trial](), list[_Asked]()
+        for mitigation, item, stimuli in parts:
+            model: AudioModel = SteeredModel(self.model, item) if item else self.model
             trials = trials_of(model, mitigation, stimuli, self.study.profile.generation)
             # Two parts may hold the same trial. If both asked it, chance would choose its batch.
             known = {trial.key for trial in plan}
             runs.append((model, stimuli, [trial for trial in trials if trial.key not in known]))
             plan += trials
         with Store(folder / STORE) as store:
-            store.set_plan(plan, f"steering of {self.name}")
+            store.set_plan(plan, STEERED + self.name)
 
-        def answer(asked: _Asked) -> None:
+        def answer(asked: _Asked) -> int:
             model, stimuli, trials = asked
+            share = Share(max_failures=np.inf)  # an intervention may spoil every answer
             with Store(folder / STORE) as store:
-                run = Run(trials, [model], stimuli, self.build, store)
-                run.answer(lambda done, of: None)
+                for _ in range(2):  # what failed is asked once more
+                    run = Run(trials, [model], stimuli, self.build, store, share)
+                    run.answer(lambda done, of: None)
             if run.stopped:
                 raise ModelError(f"{self.name} was stopped: {run.stopped[self.name]}")
+            return len(run.failed)
 
         with self.progress(f"{self.name}: interventions") as report:
-            each(self.model, answer, runs, report)
+            failed = sum(each(self.model, answer, runs, report))
+        if failed:
+            _log.warning("%s: %d steered trials of %s failed twice", self.name, failed, split)
         with self.progress("verdicts") as report:
             judge_study(folder, self.judge, report)
         results = load_results(folder, self.judge.id)

@@ -18,11 +18,13 @@ from aor_lib.judge.stored import judge_study
 from aor_lib.models.base import Answer, Capabilities, Turn
 from aor_lib.steering.directions import Requests
 from aor_lib.steering.study import steer_study
+from aor_lib.steering.trials import SteeredTrials
 from aor_lib.stimuli.manifest import write_manifest
 from tests.audio.sounds import quiet
 from tests.conftest import ScriptedModel, make_text_stimuli
 from tests.inference.conftest import STUDY
 
+SILENT = contextlib.nullcontext(quiet)
 INTENTS = {"pseudo_harmful": 90, "harmful": 60, "benign": 30}
 
 
@@ -103,6 +105,7 @@ def requests():
             "utterance_id": [f"u{n // 3}" for n in range(number)],
             "contrast_of": None,
             "intent": intents,
+            "condition": "benign_scene",
             "label": np.where(intents == "benign", "full_compliance", "full_refusal"),
         }
     )
@@ -144,8 +147,11 @@ def answer_study(build, model):
 
 
 def steer(build, model, study=STUDY):
-    silent = contextlib.nullcontext(quiet)
-    return steer_study(study, build, [model], JUDGES["speech-acts"], lambda _: silent)
+    return steer_study(study, build, [model], JUDGES["speech-acts"], lambda _: SILENT)
+
+
+def trials_in(build, model):
+    return SteeredTrials(model, STUDY, build, JUDGES["speech-acts"], lambda _: SILENT)
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,13 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from aor_lib.models.base import Turn
 from aor_lib.steering import directions
 from aor_lib.steering.directions import candidates, difference_in_means, variants
 from tests.audio.sounds import quiet
-from tests.steering.conftest import Steerable
+from tests.steering.conftest import Steerable, clips
 
 
 def tried(requests):
@@ -25,6 +23,12 @@ def test_the_false_refusal_direction_is_orthogonal_to_the_true_one_at_share_1(re
     assert len({one.sha256 for one in tried(requests)}) == len(tried(requests))
 
 
+def test_refusals_over_a_threatening_scene_are_no_false_refusals(requests):
+    condition = requests.answers["condition"].mask(np.arange(60) < 39, "threatening_scene")
+    seven = replace(requests, answers=requests.answers.assign(condition=condition))
+    assert {one.found_by for one in candidates(seven, 1)} == {"difference_in_means", "linear_probe"}
+
+
 def test_directions_of_all_sources_have_the_same_norm(requests):
     audio = requests.activations["audio"]
     both = replace(requests, activations={"audio": audio, "text": 7 * audio[:, :, ::-1]})
@@ -35,22 +39,11 @@ def test_directions_of_all_sources_have_the_same_norm(requests):
 
 
 def test_each_text_is_read_once_and_stands_for_all_its_clips():
-    rows = [
-        (intent, f"{intent} words", Path(f"{intent}.{scene}.flac"))
-        for intent in ("harmful", "benign")
-        for scene in ("kitchen", "alley")
-    ]
-    answers = pd.DataFrame(rows, columns=["intent", "text", "path"])
-    answers = answers.assign(utterance_id=answers["text"])
-    conversations = [(Turn("user", audio=path),) for path in answers["path"]]
-    read = []
-
-    class Noting(Steerable):
-        def logits(self, conversation):
-            read.append((conversation[-1].text, conversation[-1].audio))
-            return super().logits(conversation)
-
-    model = Noting()
+    answers = pd.DataFrame({"text": ["harmful words"] * 2 + ["benign words"] * 2})
+    conversations = clips("harmful", 2) + clips("benign", 2)
+    read, model = [], Steerable()
+    logits = model.logits
+    model.logits = lambda turns: read.append((turns[-1].text, turns[-1].audio)) or logits(turns)
     requests = directions.record_requests(model, answers, conversations, quiet)
     assert read[len(conversations) :] == [("harmful words", None), ("benign words", None)]
     as_text = requests.at(1, "text")

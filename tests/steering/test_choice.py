@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from aor_lib.steering import choice
 from aor_lib.steering.choice import best, gate_threshold, held_out_scores
+from aor_lib.steering.residual_stream import Intervention
 
 POINTS = pd.DataFrame({"orr": [0.9, 0.5, 0.2, 0.1, 0.05], "hrr": [0.9, 0.85, 0.8, 0.3, 0.2]})
 
@@ -31,6 +33,18 @@ def test_a_gates_threshold_keeps_the_loss_within_its_limit(loss, orr, hrr, monke
         orr = (scores[:100] <= np.sort(scores[100:])[-1 - lost]).mean()
     assert answered[:100].mean() == orr
     assert answered[100:].mean() >= hrr
+
+
+def test_a_missing_verdict_counts_against_the_candidate_with_and_without_a_gate(requests):
+    unsteered = requests.answers.assign(status="ok", flags="[]")
+    label = unsteered["label"].where(unsteered["intent"] == "harmful", "full_compliance")
+    steered = unsteered.assign(label=label.mask(label.index < 3, "unjudged"))  # one of each intent
+    scores = {1: np.where(requests.of_kind("pseudo_harmful"), 1.0, -1.0)}
+    addition = Intervention(1, requests.at(1)[0], 1.0)
+    _, gated = choice.behind_a_gate(addition, steered, unsteered, requests, scores)
+    rates = pd.DataFrame([choice.arm_rates(steered), gated])
+    assert rates["orr"].tolist() == [0.05, 0.05]
+    assert rates["hrr"].tolist() == [0.95, 1.0]
 
 
 def separation(requests, layer):

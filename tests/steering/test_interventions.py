@@ -23,11 +23,9 @@ def test_recorded_activations_are_the_models_own_hidden_states(tiny, conversatio
     model, asked = tiny("qwen2_audio"), conversations[1:3]
     network, _ = model.load()
     outputs = []
-
-    def ask_for_states(_, args, kwargs):
-        return args, kwargs | {"output_hidden_states": True}
-
-    network.register_forward_pre_hook(ask_for_states, with_kwargs=True)
+    network.register_forward_pre_hook(
+        lambda _, args, kwargs: (args, kwargs | {"output_hidden_states": True}), with_kwargs=True
+    )
     network.register_forward_hook(lambda _, args, output: outputs.append(output))
     last_token = record(model, asked)
     assert last_token.shape == (2, 2, checkpoints.WIDTH)
@@ -61,11 +59,8 @@ def test_a_batch_of_prompts_of_unlike_length_is_steered_as_each_alone(name, tiny
     model = tiny(name)
     plain = [model.answer([one], GENERATION)[0] for one in written]
     threshold = sum(_scores(model, written)) / 2
-    interventions = [
-        ADDITION,
-        ABLATION,
-        Intervention(1, DIRECTION, 4.0, Gate(0, DIRECTION, 0.0, threshold)),
-    ]
+    gated = Intervention(1, DIRECTION, 4.0, Gate(0, DIRECTION, 0.0, threshold))
+    interventions = [ADDITION, ABLATION, gated]
     single = []
     for intervention in interventions:
         with steered(model, intervention):

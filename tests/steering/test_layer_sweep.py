@@ -45,9 +45,7 @@ def test_estimates_are_of_the_model_as_it_is_steered():
 
 
 def test_a_model_whose_beginnings_tell_nothing_is_not_estimated():
-    class Mute(Steerable):
-        def answer(self, conversations, generation):
-            return [Answer("You ask me this over the sound of a game.", 10) for _ in conversations]
-
+    mute, saying = Steerable(), Answer("You ask me this over the sound of a game.", 10)
+    mute.answer = lambda asked, generation: [saying for _ in asked]
     with pytest.raises(SteeringError, match="first 20 tokens"):
-        learn_estimate(Mute(), JUDGE, REQUESTED, 20)
+        learn_estimate(mute, JUDGE, REQUESTED, 20)

@@ -6,13 +6,16 @@ import pandas as pd
 import pytest
 
 from aor_lib.analysis.results import load_results
-from aor_lib.analysis.selections import steering
+from aor_lib.analysis.selections import steering, unmitigated
 from aor_lib.analysis.stats import intervals
-from aor_lib.config.records import split_of
-from aor_lib.steering import tables
-from aor_lib.steering.trials import RANDOM
+from aor_lib.config.records import Split, split_of
+from aor_lib.models.base import Answer, Failure
+from aor_lib.steering import SteeringError, tables
+from aor_lib.steering.study import steer_model
+from aor_lib.steering.trials import RANDOM, as_mitigation
+from aor_lib.stimuli.manifest import MANIFEST, load_manifest, write_manifest
 from tests.inference.conftest import STUDY
-from tests.steering.conftest import Steerable, answer_study, steer
+from tests.steering.conftest import STIMULI, Steerable, answer_study, steer, trials_in
 
 pytestmark = pytest.mark.slow
 
@@ -22,14 +25,10 @@ def tested(steered_build):
     return steering(load_results(steered_build))
 
 
-@pytest.fixture
-def rates(tested):
-    return intervals.rates(tested, ["method", "intent"]).set_index(["method", "intent"])["rate"]
-
-
 def test_a_gate_cuts_over_refusal_and_keeps_harmful_refusal_and_random_ones_do_not(
-    rates, steered_build
+    tested, steered_build
 ):
+    rates = intervals.rates(tested, ["method", "intent"]).set_index(["method", "intent"])["rate"]
     assert rates["none", "pseudo_harmful"] == rates["none", "harmful"] == 1
     assert rates["conditional", "pseudo_harmful"] < 0.3
     assert rates["conditional", "harmful"] > 0.85
@@ -61,10 +60,9 @@ def test_answers_to_the_test_split_change_neither_vectors_nor_choice(steered_bui
         def answer(self, conversations, generation):
             answers = super().answer(conversations, generation)
             names = [turns[-1].audio.stem.rsplit(".", 1)[0] for turns in conversations]
+            other = dict(zip(self.ANSWERS, reversed(self.ANSWERS), strict=True))
             return [
-                answer
-                if split_of(name) == "dev"
-                else type(answer)(next(text for text in self.ANSWERS if text != answer.text), 10)
+                answer if split_of(name) == "dev" else replace(answer, text=other[answer.text])
                 for name, answer in zip(names, answers, strict=True)
             ]
 
@@ -82,7 +80,7 @@ def test_the_chosen_steering_is_asked_over_threatening_scenes(steered_build):
     assert over.groupby(["method", "condition"]).size().nunique() == 1
 
 
-def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_twice(
+def test_an_unchanged_study_is_not_steered_again_and_a_changed_or_partial_one_asks_nothing_twice(
     steered_build, monkeypatch
 ):
     class Wordier(Steerable):
@@ -93,10 +91,13 @@ def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_
     assert steer(steered_build, None) == {}  # no model is loaded
     monkeypatch.setattr("aor_lib.steering.study.VERSION", "another")
     assert steer(steered_build, Wordier()) == {}
+    (steered_build / tables.FOLDER / f"{tables.FITTED}.parquet").unlink()
+    assert steer(steered_build, Wordier()) == {}
+    assert not tables.load(steered_build, tables.FITTED).empty
     pd.testing.assert_frame_equal(load_results(steered_build)[columns], before)
 
 
-def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(tmp_path, monkeypatch):
+def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(tmp_path):
     build, obliging, closed = tmp_path / "build", Steerable(lambda name: "benign"), Steerable()
     assert tables.load(build, tables.POINTS).empty
     answer_study(build, obliging)
@@ -104,9 +105,33 @@ def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(tmp_path, mo
     assert tables.load(build, tables.LEFT_OUT)["model"].tolist() == ["steerable"]
     assert tables.load(build, tables.POINTS).empty
     closed.capabilities = replace(closed.capabilities, activations=False)
-    # By another version: where nothing has changed, no model is looked at again.
-    monkeypatch.setattr("aor_lib.steering.study.VERSION", "another")
-    assert "not open" in steer(build, closed)["steerable"]
+    # Where nothing has changed, no model is looked at again.
+    for column, value, model, reason in (
+        ("intent", "benign", closed, "not open"),
+        ("utterance_id", "another", obliging, "'refused pseudo-harmful': 0"),
+        ("split", "test", closed, "not open"),
+    ):
+        load_manifest(build).assign(**{column: value}).to_parquet(build / MANIFEST)
+        assert reason in steer(build, model)["steerable"], column
     nobody = STUDY.profile.model_copy(update={"steered_models": ()})
     study = STUDY.model_copy(update={"profile": nobody})
     assert "steered_models" in steer(build, obliging, study)["steerable"]
+
+
+@pytest.mark.parametrize("intent", ["pseudo_harmful", "harmful"])
+def test_what_was_asked_nothing_of_a_kind_over_benign_scenes_is_not_steered(steered_build, intent):
+    answers = unmitigated(load_results(steered_build))
+    condition = answers["condition"].mask(answers["intent"] == intent, "threatening_scene")
+    with pytest.raises(SteeringError, match="benign scenes"):
+        steer_model(trials_in(steered_build, Steerable()), answers.assign(condition=condition))
+
+
+def test_failures_are_asked_once_more_and_counted_and_stop_nothing(tmp_path, caplog):
+    model, failed, answered = Steerable(), Failure("empty answer"), Answer("Sure!", 1)
+    passes = iter([[failed] * 4, [answered, failed, answered, failed]])
+    model.answer = lambda asked, generation: next(passes)
+    write_manifest(STIMULI, tmp_path)
+    part = (as_mitigation("all", "linear_probe"), None, STIMULI[:4])
+    rows = trials_in(tmp_path, model).ask([part], Split.TEST)
+    assert rows["status"].value_counts().to_dict() == {"ok": 2, "failed": 2}
+    assert "2 steered trials" in caplog.text
