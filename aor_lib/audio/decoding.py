@@ -66,7 +66,7 @@ def read_sound(path: Path, at_most_s: float) -> mixing.Samples:
     samples: mixing.Samples = np.concatenate(
         [soxr.resample(_mono(part), rate, SAMPLE_RATE) for rate, part in parts]
     )
-    if mixing.rms_dbfs(samples - samples.mean(dtype=np.float64)) < _SILENCE_DBFS:
+    if not samples.size or mixing.rms_dbfs(samples - samples.mean(dtype=float)) < _SILENCE_DBFS:
         raise UnusableError("is silent")
     return samples[: round(at_most_s * SAMPLE_RATE)]
 
@@ -92,8 +92,9 @@ def _blocks(path: Path, at_most_s: float) -> Iterator[tuple[int, _Block]]:
             for frame in frames:
                 if (rate := frame.sample_rate) < _MIN_RATE_HZ:
                     raise UnusableError(f"has a sample rate of {rate} Hz, below {_MIN_RATE_HZ} Hz")
-                (planar,) = av.AudioResampler("fltp").resample(frame)
-                yield rate, np.asarray(planar.to_ndarray(), dtype=np.float32)
+                (packed,) = av.AudioResampler("flt").resample(frame)  # PyAV dies of 8 planes
+                samples = np.asarray(packed.to_ndarray(), dtype=np.float32)
+                yield rate, samples.reshape(-1, packed.layout.nb_channels).T
                 length_s += frame.samples / rate
             if length_s >= at_most_s:
                 return

@@ -56,7 +56,7 @@ def export(
 
     study, folder = study_of(params, build)
     if into.suffix != ".zip":
-        typer.echo(f"{export_dataset(folder, into)}: the data set and its card")
+        typer.echo(f"{export_dataset(study, folder, into)}: the data set and its card")
         return
     bundle = export_results(study, folder, into, clips=clips)
     typer.echo(

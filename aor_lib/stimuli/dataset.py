@@ -68,7 +68,7 @@ def build_dataset(
     report(len(rows), len(specs))
     if source is not None:
         wanted = {n: s for n, s in specs.items() if n not in rows and s.condition.has_audio}
-        for row in take_clips(source, wanted, settings.lead_in_s, build):
+        for row in take_clips(source, wanted, hashes, build):
             keep(row)
         if lacking := [name for name in wanted if name not in rows]:
             raise DatasetError(

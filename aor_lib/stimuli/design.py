@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from pydantic import Field
+
 from aor_lib.audio import speech
 from aor_lib.config.params import Scenario, StudyParams
 from aor_lib.config.profile import History, Paralinguistics, Profile, SomeUtterances
@@ -39,7 +41,7 @@ class StimulusSpec(Params):
     history: History | None = None
     history_scene: Scene | None = None
     variant: int = 0
-    seed: int = 0
+    seed: int = Field(default=0, ge=0)
 
     @property
     def stimulus_id(self) -> str:

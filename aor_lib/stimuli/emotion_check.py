@@ -4,28 +4,32 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from aor_lib.audio.speech.prosody import TARGETS
+from aor_lib.audio.speech import RATES
+from aor_lib.audio.speech.prosody import TARGETS, SpeechMeasurement
 
 MIN_CLIPS = 8  # fewer of an emotion say little about a median
 TOLERANCES = {"f0_mean_st": 1.5, "speech_dbfs": 1.5, "speech_s": 0.1}  # of the median change
-_SAME = ["utterance_id", "voice", "speaking_rate"]
+_SAME = ["utterance_id", "voice"]
 
 
 def emotion_changes(manifest: pd.DataFrame, validation: pd.DataFrame) -> pd.DataFrame:
     """Change of each prosodic measure by each emotion: intended and measured.
 
-    Each clip is compared with the neutral one of the same words, voice and rate. The level asked
-    for is the one that the manifest states, since the limit of the true peak may hold it down.
+    Each clip is compared with a neutral one of the same words and voice: of the same speaking rate
+    if there is one, else its duration is scaled to that rate. The level asked for is the one that
+    the manifest states, since the limit of the true peak may hold it down.
 
     One row per emotion and measure: ``emotion``, ``measure``, ``asked``, ``measured`` (median),
     ``low`` and ``high`` (quartiles), ``clips``. ``f0_range_st`` and ``speech_s`` are ratios.
     """
-    stated = manifest[["stimulus_id", *_SAME, "emotion", "block", "loudness_lufs"]]
-    measured = validation.drop(columns="loudness_lufs", errors="ignore")
-    clips = stated.merge(measured, on="stimulus_id").dropna(subset="f0_mean_st")
+    measured = validation[["stimulus_id", *SpeechMeasurement.__annotations__]]
+    clips = manifest.merge(measured, on="stimulus_id").dropna(subset="f0_mean_st")
     clips = clips[clips["block"].isin(["core", "paralinguistics"])]
-    neutral = clips[clips["emotion"] == "neutral"].drop_duplicates(_SAME)
+    clips = clips.assign(speech_s=clips["speech_s"] * [RATES[r] for r in clips["speaking_rate"]])
+    neutral = clips[clips["emotion"] == "neutral"]
     pairs = clips[clips["emotion"] != "neutral"].merge(neutral, on=_SAME, suffixes=("", "_neutral"))
+    changed = pairs["speaking_rate"] != pairs["speaking_rate_neutral"]
+    pairs = pairs.loc[changed.sort_values(kind="stable").index].drop_duplicates("stimulus_id")
     rows = []
     for emotion, group in pairs.groupby("emotion"):
         target = TARGETS[str(emotion)]

@@ -17,26 +17,28 @@ import pyarrow.parquet as pq
 import yaml
 
 from aor_lib import __version__
-from aor_lib.config.params import PARAMS
+from aor_lib.config.params import PARAMS, StudyParams
 from aor_lib.config.profile import Profile
 from aor_lib.config.records import DATASET_VERSION, Split, Stimulus
 from aor_lib.config.typed_yaml import one_line
-from aor_lib.stimuli import manifest
-from aor_lib.stimuli.design import StimulusSpec
+from aor_lib.stimuli import design, manifest
 from aor_lib.stimuli.manifest import DatasetError
 from aor_lib.stimuli.rendering import OWN_LICENCE
+from aor_lib.stimuli.validation import made_from
 from aor_lib.storage.atomic_write import atomic_folder, atomic_write
+from aor_lib.storage.progress import up_to_date
 
 _BATCH = 100
 _CREDIT = ["file", "source", "author", "licence"]
 
 
-def export_dataset(build: Path, into: Path) -> Path:
+def export_dataset(study: StudyParams, build: Path, into: Path) -> Path:
     """Export a built and validated study for ``datasets.load_dataset``; returns ``into``.
 
     ``data/SPLIT.parquet`` holds the manifest's rows with their sound: ``audio`` is the clip,
     ``history_audio`` has the clips of earlier turns. The same build gives the same bytes.
-    ``DatasetError`` if there are no stimuli, clips were imported, or one is missing or altered.
+    ``DatasetError`` if there are no stimuli, clips were imported, one is missing or altered, or the
+    validation is not of these files.
     """
     with atomic_folder(into) as folder:
         stimuli = manifest.load_stimuli(build)
@@ -46,6 +48,8 @@ def export_dataset(build: Path, into: Path) -> Path:
                 "exported, since the licence of others is unknown"
             )
         manifest.verify_dataset(stimuli, build)
+        if not up_to_date(build, "validate", made_from(build, design.stimuli(study))):
+            raise DatasetError(f"{build}: is not validated as it is now; run 'aor validate'")
         (folder / "data").mkdir()
         for split in Split:
             if rows := [stimulus for stimulus in stimuli if stimulus.split is split]:
@@ -67,13 +71,15 @@ def _row(stimulus: Stimulus, build: Path) -> dict[str, Any]:
     files = [build / path for path, _ in manifest.sound_files([stimulus])]
     sounds = [{"bytes": file.read_bytes(), "path": file.name} for file in files]
     audio = sounds.pop(0) if stimulus.path else None
-    return stimulus.model_dump(mode="json") | {"audio": audio, "history_audio": sounds}
+    note = json.loads((build / "stimuli" / f"{stimulus.stimulus_id}.json").read_bytes())
+    more = {"audio": audio, "history_audio": sounds, "made_from": note["made_from"]}
+    return stimulus.model_dump(mode="json") | more
 
 
 def _schema() -> pa.Schema:
     from datasets import Audio, Features, Value
 
-    columns: dict[str, Any] = {"audio": Audio(), "history_audio": [Audio()]}
+    columns = dict[str, Any](audio=Audio(), history_audio=[Audio()], made_from=Value("string"))
     for name, field in Stimulus.model_fields.items():
         types = get_args(field.annotation) or (field.annotation,)
         names = {bool: "bool", int: "int64", float: "float64"}
@@ -112,27 +118,25 @@ def _write_croissant(licences: Sequence[str], folder: Path) -> None:
 
 
 def take_clips(
-    source: str, specs: Mapping[str, StimulusSpec], lead_in_s: float, build: Path
+    source: str, specs: Mapping[str, design.StimulusSpec], hashes: Mapping[str, str], build: Path
 ) -> Iterator[Stimulus]:
     """Copy the clips of ``specs`` (by stimulus) that an export holds; yields each manifest row.
 
     ``source`` is a folder that ``aor export`` wrote, or ``OWNER/NAME[@REVISION]`` on the Hugging
-    Face hub. ``DatasetError`` if it is none, is of another version or design, or was altered.
+    Face hub; ``hashes`` are of all that decides each clip. ``DatasetError`` if the source is none,
+    is of another version or design, was made otherwise, or was altered.
     """
     for row in _exported_rows(source):
         if (spec := specs.get(row["stimulus_id"])) is None:
             continue
         contents = [sound["bytes"] for sound in (row.pop("audio"), *row.pop("history_audio"))]
-        turns = spec.history.turns if spec.history else ()
-        said = [text for turn in turns for text in (turn.said, turn.answered)]
-        held = row | {"history": [turn["text"] for turn in json.loads(row["history"])]}
-        for name, value in (spec.row_fields | {"lead_in_s": lead_in_s, "history": said}).items():
-            if held[name] != value:
-                raise DatasetError(
-                    f"--from {source}: {spec.stimulus_id}: {name}: {held[name]!r}, but the profile "
-                    f"asks for {value!r}; take an export of this profile, or leave out --from"
-                )
-        stimulus = Stimulus.model_validate(row)
+        if row.pop("made_from", None) != hashes[spec.stimulus_id]:
+            other = ", ".join(name for name, asked in spec.row_fields.items() if row[name] != asked)
+            raise DatasetError(
+                f"--from {source}: {spec.stimulus_id}: {other or 'mixing, scene, bank or version'} "
+                "is not the profile's; take an export of this profile, or leave out --from"
+            )
+        stimulus = Stimulus.model_validate(row | spec.row_fields)
         for (path, sha256), content in zip(manifest.sound_files([stimulus]), contents, strict=True):
             if hashlib.sha256(content).hexdigest() != sha256:
                 raise DatasetError(
@@ -146,7 +150,7 @@ def take_clips(
 def _exported_rows(source: str) -> Iterator[dict[str, Any]]:
     from datasets import Audio, load_dataset
 
-    name, _, revision = source.partition("@")
+    name, _, revision = (source, "", "") if Path(source).is_dir() else source.partition("@")
     config = f"v{DATASET_VERSION}"
     try:
         splits = load_dataset(name, config, revision=revision or None, streaming=True)
@@ -173,14 +177,12 @@ def data_card(build: Path | str) -> str:
         utterances=("utterance_id", "nunique"),
     )
     by = [stimuli[name] for name in ("scenario", "intent", "split")]
-    # The sound bank is of this machine, and another one may lack it.
-    shown = profile.model_dump(mode="json", exclude={"sound_bank"}, exclude_none=True)
     template = jinja2.Template(Path(__file__).with_name("data_card.md").read_text(encoding="utf-8"))
     return template.render(
         version=__version__,
         dataset_version=DATASET_VERSION,
         study=profile,
-        profile=yaml.safe_dump(shown, sort_keys=False),
+        profile=yaml.safe_dump(profile.model_dump(mode="json", exclude_none=True), sort_keys=False),
         citation=citation(),
         bibtex=bibtex(),
         licences=licences(stimuli),

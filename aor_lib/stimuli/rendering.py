@@ -50,8 +50,7 @@ def render(
         background = replace(background, samples=noise, events=())
     # Loudness is brought to one level, except for what an emotion adds to it or takes away.
     own = {"loudness_lufs": settings.loudness_lufs + TARGETS[spec.emotion].level_db}
-    if spec.snr_db is not None:
-        own["snr_db"] = spec.snr_db
+    own |= spec.model_dump(include={"snr_db"}, exclude_none=True)
     scene = background.samples if background else None
     mixed = mixing.mix(spoken, scene, settings.model_copy(update=own))
     duration_s = len(mixed.samples) / speech.SAMPLE_RATE

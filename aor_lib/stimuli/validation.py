@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
 from dataclasses import asdict
 from pathlib import Path
@@ -31,7 +31,7 @@ from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.progress import Report, finished, up_to_date
 from aor_lib.storage.workers import map_jobs
 
-VERSION = 5  # raise it when a measurement or a violation changes
+VERSION = 6  # raise it when a measurement or a violation changes
 MAX_MEDIAN_WER = 0.05
 MIN_CLIPS = 30  # fewer say little about a median
 TOLERANCES = {
@@ -64,15 +64,8 @@ def validate_dataset(
     rows, validation = manifest.load_stimuli(build), build / manifest.VALIDATION
     imported = {row.stimulus_id for row in rows if row.block == "imported"}
     specs = {} if imported else {spec.stimulus_id: spec for spec in stimuli(study)}
-    files = [build / manifest.MANIFEST, *sorted((build / "clips").glob("*"))]
-    made_from = [
-        [hashlib.sha256(path.read_bytes()).hexdigest() for path in files],
-        VERSION,
-        transcription.VERSION,
-        assets.revision("whisper-tiny-en"),
-        yamnet.revision(),
-    ]
-    if not (up_to_date(build, "validate", made_from) and validation.is_file()):
+    inputs = made_from(build, specs.values())
+    if not (up_to_date(build, "validate", inputs) and validation.is_file()):
         assets.fetch("whisper-tiny-en")  # here, or every worker would fetch it
         varied = {row.utterance_id for row in rows if row.block == "paralinguistics"}
         clips = [
@@ -84,9 +77,19 @@ def validate_dataset(
             report(len(measured), len(rows))
         with atomic_write(validation) as stream:
             pd.DataFrame(measured).to_parquet(stream, index=False)
-        finished(build, "validate", made_from)
+        finished(build, "validate", inputs)
     planned = imported | {*specs}
     return [*_violations(manifest.load_manifest(build), planned, manifest.load_validation(build))]
+
+
+def made_from(build: Path, specs: Iterable[StimulusSpec]) -> list[object]:
+    """All that can change the measurements of a build; imported clips have no specifications."""
+    files = [build / manifest.MANIFEST, *sorted((build / "clips").glob("*"))]
+    return [
+        [hashlib.sha256(path.read_bytes()).hexdigest() for path in files],
+        [spec.model_dump_json() for spec in specs],
+        [VERSION, transcription.VERSION, assets.revision("whisper-tiny-en"), yamnet.revision()],
+    ]
 
 
 def _measure(clip_of: tuple[Stimulus, StimulusSpec | None, Path, bool]) -> dict[str, Any]:
@@ -143,14 +146,14 @@ def _broken_claims(row: Stimulus, measured: dict[str, Any]) -> Iterator[str]:
 
 def _snr_db(
     clip: npt.NDArray[np.float64], spoken: mixing.Samples, start: int, sample_rate: int
-) -> float | None:
+) -> float:
     # By the clip's projection on its known speech: what remains is the background.
     speech = np.zeros(len(clip))
     speech[start : start + len(spoken)] = spoken[: max(0, len(clip) - start)]
     energy = float(np.square(speech).sum())
     gain = float((clip * speech).sum()) / energy if energy else 0.0
     if gain <= 0:
-        return None
+        return float("-inf")
     speech *= gain
     return mixing.active_speech_level_dbfs(speech, sample_rate) - mixing.rms_dbfs(clip - speech)
 
@@ -165,8 +168,7 @@ def _violations(stated: pd.DataFrame, planned: set[str], measured: pd.DataFrame)
     ):
         if names:
             yield f"{len(names)} stimuli {problem}, such as {min(names)}; run 'aor data'"
-    content = stated["sha256"] + stated["history"]
-    for name in stated.loc[content.duplicated(), "stimulus_id"]:
+    for name in stated.loc[(stated["sha256"] + stated["history"]).duplicated(), "stimulus_id"]:
         yield f"{name}: has the same content as another stimulus"
     core = stated.assign(wer=measured["wer"]).query("block == 'core'")
     for condition in (Condition.BENIGN_SCENE, Condition.SPEECH_ONLY):

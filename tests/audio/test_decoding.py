@@ -111,7 +111,7 @@ def test_channels_in_opposite_phase_are_read_as_one_of_them(tmp_path, leak):
 
 def test_other_channels_become_their_mean(tmp_path):
     left, right = hiss(3, 2.0), hiss(4, 2.0)
-    for pair in ([left, right], [left, left], [left, 0 * left]):
+    for pair in ([left, right], [left, left], [left, 0 * left], 4 * [left, right]):
         stereo = np.stack(pair, axis=1)
         samples = read_sound(put(tmp_path / "b.wav", encoded(stereo, subtype="FLOAT")), 30)
         assert samples == pytest.approx(stereo.mean(axis=1), abs=1e-6)
@@ -138,6 +138,7 @@ def test_samples_of_any_width_keep_their_level(tmp_path, subtype):
         ("a.wav", b"these are no samples" * 50, "decoded"),
         ("a.mp3", b"#EXTM3U\n/etc/passwd\n", "decoded"),
         ("a.wav", encoded(np.full(24000, 0.5)), "silent"),
+        ("a.wav", encoded(np.full(1, 0.5), 96_000), "silent"),
         ("a.wav", encoded(hiss(1, 1.0, 4000), 4000), "4000 Hz"),
         ("a.wav", encoded(np.full(24000, np.nan), subtype="FLOAT"), "finite"),
         ("a.wav", encoded(np.sign(hiss(1))), "clipped"),

@@ -140,6 +140,7 @@ def test_a_clip_of_ones_own_has_the_bytes_of_a_studys(tmp_path, scene):
     [
         ({"emotion": "angy"}, "emotion"),
         ({"snr_db": 99}, "snr_db"),
+        ({"seed": -1}, "seed"),
         ({"scene": "caffe"}, "caffe"),
         ({"voice": "af_hart"}, "'af_hart'; did you mean 'af_heart'"),
     ],

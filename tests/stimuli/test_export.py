@@ -16,12 +16,15 @@ from aor_lib.config.params import load_study
 from aor_lib.config.profile import Profile
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli.dataset import build_dataset
+from aor_lib.stimuli.design import stimuli
 from aor_lib.stimuli.export import bibtex, citation, export_dataset
 from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, DatasetError, load_stimuli
-from aor_lib.stimuli.validation import validate_dataset
+from aor_lib.stimuli.validation import made_from, validate_dataset
+from aor_lib.storage.progress import finished
 from tests.audio.sounds import content_of, encoded, hiss, put, quiet
 from tests.conftest import TINY, make_text_stimuli
 
+PROFILE = Profile.model_validate(TINY | {"sound_bank": True})
 SPOKEN = {"presented_text": None, "voice": "af_heart", "gender": "female", "emotion": "neutral"}
 
 
@@ -49,11 +52,17 @@ def write_build(build, **changes):
     turn = {"role": "user", "text": "Hello."} | sound("u0.turn1", 99)
     rows[1]["history"] = json.dumps([turn, {"role": "assistant", "text": "Hi."}])
     frame = pd.DataFrame(rows)
-    frame.attrs = {"profile": Profile.model_validate(TINY).model_dump_json()}
+    frame.attrs = {"profile": PROFILE.model_dump_json()}
     frame.to_parquet(build / MANIFEST)
-    validation = pd.DataFrame({"stimulus_id": [row["stimulus_id"] for row in rows]})
-    validation.assign(wer=[None, 0.25, None, 0.25]).to_parquet(build / VALIDATION)
+    for name in frame["stimulus_id"]:
+        put(build / f"stimuli/{name}.json", json.dumps({"made_from": "0" * 64}))
+    frame[["stimulus_id"]].assign(wer=[None, 0.25] * 2).to_parquet(build / VALIDATION)
+    finished(build, "validate", made_from(build, stimuli(tiny(build))))
     return build
+
+
+def tiny(build):
+    return load_study(put(build / "tiny.yaml", PROFILE.model_dump_json(exclude_none=True)))
 
 
 @pytest.fixture
@@ -63,7 +72,7 @@ def build(tmp_path):
 
 @pytest.fixture
 def exported(build, tmp_path):
-    return export_dataset(build, tmp_path / "export")
+    return export_dataset(tiny(build), build, tmp_path / "export")
 
 
 @pytest.mark.slow
@@ -71,12 +80,12 @@ def test_the_folder_loads_with_decoded_audio_and_every_field_of_the_manifest(exp
     import datasets
 
     loaded = datasets.load_dataset(str(exported), cache_dir=str(exported.parent / "cache"))
-    stimuli = {s.stimulus_id: s for s in load_stimuli(build)}
+    expected = {s.stimulus_id: s for s in load_stimuli(build)}
     assert {name: len(rows) for name, rows in loaded.items()} == {"dev": 2, "test": 2}
     for row in (*loaded["dev"], *loaded["test"]):
         audio, earlier = row.pop("audio"), row.pop("history_audio")
-        stimulus = stimuli[row["stimulus_id"]]
-        assert row == stimulus.model_dump(mode="json")
+        stimulus = expected[row["stimulus_id"]]
+        assert row == stimulus.model_dump(mode="json") | {"made_from": "0" * 64}
         assert len(earlier) == (stimulus.history != "[]")
         assert (audio is None) == (stimulus.path is None)
         if audio:
@@ -88,10 +97,9 @@ def test_the_folder_loads_with_decoded_audio_and_every_field_of_the_manifest(exp
 def test_two_exports_are_the_same_bytes_and_the_croissant_file_is_valid_and_has_their_sha256(
     exported, build, tmp_path
 ):
-    assert content_of(exported) == content_of(export_dataset(build, tmp_path / "again"))
+    assert content_of(exported) == content_of(export_dataset(tiny(build), build, tmp_path / "b"))
     issues = mlcroissant.Dataset(str(exported / "croissant.json")).metadata.ctx.issues
-    assert not issues.errors
-    assert not issues.warnings
+    assert not [*issues.errors, *issues.warnings]
     parts = json.loads((exported / "croissant.json").read_text())["distribution"]
     tables = {part["contentUrl"]: part["sha256"] for part in parts}
     assert tables == {
@@ -107,6 +115,8 @@ def test_the_card_names_every_column_the_manifests_numbers_and_no_place_here(exp
     rows = {line.replace(" ", "") for line in card.splitlines()}
     assert rows >= {"|dev|2|1|1|", "|test|2|1|1|", "|af_heart|female|neutral|2|"}
     assert "0.25" in card
+    profile = yaml.safe_load(card.split("```yaml")[1].split("```")[0])
+    assert Profile.model_validate(profile) == PROFILE
     for text in (citation()["title"], citation()["version"], citation()["authors"][0]["name"]):
         assert text in bibtex()
 
@@ -120,7 +130,7 @@ def test_another_licence_of_a_part_is_the_wholes_and_what_is_credited_is_no_mark
     dog = {"sound": "bark", "file": "1-A.wav", "source": "ESC-50", "author": "[Ann](b)|<b>"}
     sounds = json.dumps({"recorded": [dog | {"licence": "CC <i>"}], "synthesised": ["bed.0"]})
     build = write_build(tmp_path / "b", background_sounds=sounds)
-    other = export_dataset(build, tmp_path / "other")
+    other = export_dataset(tiny(build), build, tmp_path / "other")
     assert (licence(exported), licence(other)) == ("apache-2.0", "other")
     card = (other / "README.md").read_text()
     assert "|1-A.wav|ESC-50|[Ann](b)|<b>|CC<i>|2|" in unescape(card).replace(" ", "")
@@ -129,14 +139,18 @@ def test_another_licence_of_a_part_is_the_wholes_and_what_is_credited_is_no_mark
     assert licences == ["https://spdx.org/licenses/Apache-2.0", "CC <i>"]
 
 
-def test_imported_and_altered_clips_are_not_exported_and_nothing_is_left(build, tmp_path):
+def test_imported_altered_and_unvalidated_clips_leave_no_export(build, tmp_path):
+    study, into = tiny(build), tmp_path / "export"
+    pd.read_parquet(build / MANIFEST).assign(snr_db=3.0).to_parquet(build / MANIFEST)
+    with pytest.raises(DatasetError, match="aor validate"):
+        export_dataset(study, build, into)
     (build / "clips/u0.turn1.flac").write_bytes(b"something else")
     with pytest.raises(DatasetError, match=r"u0.turn1"):
-        export_dataset(build, tmp_path / "export")
+        export_dataset(study, build, into)
     write_build(build, block="imported")
     with pytest.raises(DatasetError, match="imported clips"):
-        export_dataset(build, tmp_path / "export")
-    assert not (tmp_path / "export").exists()
+        export_dataset(study, build, into)
+    assert not into.exists()
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +158,7 @@ def whole(tiny_study, tmp_path_factory):
     """An export of the tiny study."""
     study, build = tiny_study
     validate_dataset(study, build, 1, quiet)
-    return export_dataset(build, tmp_path_factory.mktemp("export") / "tiny")
+    return export_dataset(study, build, tmp_path_factory.mktemp("export") / "tiny")
 
 
 def altered(export, into, of_clips=(), of_texts=()):
@@ -162,7 +176,7 @@ def test_a_build_from_an_export_has_its_clips_and_the_studys_texts_and_synthesis
 ):
     monkeypatch.setattr("aor_lib.audio.speech.synthesise", None)
     study, build = tiny_study
-    source = altered(whole, tmp_path / "other", of_texts={"presented_text": "Something else."})
+    source = altered(whole, tmp_path / "me@work", of_texts={"presented_text": "Something else."})
     build_dataset(study, tmp_path / "b", 1, quiet, source)
     assert (tmp_path / "b" / MANIFEST).read_bytes() == (build / MANIFEST).read_bytes()
     build_dataset(study, tmp_path / "b", 1, quiet)  # what was taken is intact, and not made again
@@ -173,6 +187,9 @@ def test_what_an_export_lacks_is_made_only_by_a_build_without_it(whole, write_pr
     more = load_study(write_profile(snr_sweep={"snr_db": [0], "utterances_per_scenario": 1}))
     with pytest.raises(DatasetError, match=r"does not hold \d+ of .*snr0.*without --from"):
         build_dataset(more, tmp_path, 1, quiet, source=str(whole))
+    mixed = load_study(write_profile(mixing={"tail_s": 1}))
+    with pytest.raises(DatasetError, match="mixing"):
+        build_dataset(mixed, tmp_path, 1, quiet, source=str(whole))
     build_dataset(more, tmp_path, 1, quiet)
     assert any(stimulus.block == "snr_sweep" for stimulus in load_stimuli(tmp_path))
 
@@ -183,8 +200,7 @@ def test_what_an_export_lacks_is_made_only_by_a_build_without_it(whole, write_pr
     [
         ({"path": "../../elsewhere.flac"}, "is not within"),
         ({"sha256": "0" * 64}, "sha256"),
-        ({"seed": 7}, "seed: 7, but the profile asks for"),
-        ({"history": '[{"text": "Hm."}]'}, r"history: \['Hm.'\], but"),
+        ({"seed": 7, "made_from": "0" * 64}, "seed"),
     ],
 )
 def test_what_is_not_the_profiles_is_refused_by_name(tiny_study, whole, tmp_path, change, message):

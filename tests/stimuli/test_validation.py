@@ -31,22 +31,28 @@ def test_a_built_study_is_what_it_claims_to_be_and_an_altered_clip_is_named(buil
     assert "sha256" in violation
 
 
-def test_wrong_claims_are_found_and_an_unchanged_study_is_not_measured_again(build, validate):
+def test_wrong_claims_are_found_and_only_changes_are_measured_again(build, validate, monkeypatch):
     manifest = load_manifest(build)
-    first, second = manifest.index[manifest["condition"] == "benign_scene"][:2]
+    first, second, third = manifest.index[manifest["condition"] == "benign_scene"][:3]
     manifest.loc[first, ["loudness_lufs", "snr_db", "duration_s"]] += [1, 2, 0.5]
-    path = build / manifest.loc[second, "path"]
-    samples, rate = soundfile.read(path)
-    samples[: int(manifest.loc[second, "lead_in_s"] * rate)] = 0
-    soundfile.write(path, samples, rate, subtype="PCM_16")
-    manifest.loc[second, "sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    for row, sign in ((second, 1), (third, -1)):  # upside down it is not the speech
+        path = build / manifest.loc[row, "path"]
+        samples, rate = soundfile.read(path)
+        samples[: int(manifest.loc[row, "lead_in_s"] * rate)] = 0
+        soundfile.write(path, sign * samples, rate, subtype="PCM_16")
+        manifest.loc[row, "sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
     manifest.to_parquet(build / MANIFEST)
     violations = validate()
     found = "\n".join(violations)
     for name in ("loudness_lufs", "snr_db", "duration_s"):
         assert f"{manifest.loc[first, 'stimulus_id']}: {name}: measured" in found
     assert f"{manifest.loc[second, 'stimulus_id']}: lead-in: the scene is not audible" in found
+    assert f"{manifest.loc[third, 'stimulus_id']}: snr_db: measured -inf" in found
     assert validate(report=None) == violations
+    monkeypatch.setattr("aor_lib.stimuli.validation.stimuli", lambda study: [])
+    done = []
+    validate(report=lambda number, of: done.append(number))
+    assert len(done) == len(manifest), "against another profile"
 
 
 def test_missing_unplanned_and_repeated_stimuli_are_found(build, validate):

@@ -39,8 +39,8 @@ def import_sounds(folder: Path, bank: Path, report: Report) -> sound_files.Impor
     """Add a collection to a sound bank, in place of what an earlier import of it added.
 
     ``folder`` is ESC-50, FSD50K, or has ``metadata.csv`` or folders named by labels. Of a long file
-    30 s are taken, from where it is first heard. CollectionError if the collection's lists cannot
-    be used, or state no licence.
+    30 s are taken, from where it is first heard in its first minute. CollectionError if the
+    collection's lists cannot be used, or state no licence.
     """
     sound_files.check_folders(folder, bank)
     listed = read_collection(folder)

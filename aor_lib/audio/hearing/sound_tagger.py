@@ -116,8 +116,7 @@ class SoundTagger(torch.nn.Module):
         mean = _mean(spectrograms, inside)
         deviation = _mean((spectrograms - mean[:, None]) ** 2, inside).sqrt()
         voice = self.scale(torch.cat([encoded, mean, deviation], dim=1))
-        moods = self.of_moods(torch.cat([states.mean(dim=1), voice], dim=1))
-        return self.of_sounds(states), moods
+        return self.of_sounds(states), self.of_moods(torch.cat([states.mean(dim=1), voice], dim=1))
 
 
 @functools.cache
@@ -132,5 +131,4 @@ def _mean(frames: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
 
 
 def _named(names: Sequence[str], likely: Iterable[float], least: float) -> Probabilities:
-    pairs = zip(names, likely, strict=True)
-    return tuple((name, round(p, 3)) for name, p in pairs if p >= least)
+    return tuple((name, round(p, 3)) for name, p in zip(names, likely, strict=True) if p >= least)

@@ -46,8 +46,7 @@ def equalised(sound: FloatArray, synth: Synth, label: str | None) -> FloatArray:
     cepstrum = fft.irfft(gains_db * np.log(10.0) / 20.0)
     cepstrum[1:_TAPS] *= 2.0
     cepstrum[_TAPS + 1 :] = 0.0
-    response = fft.irfft(np.exp(fft.rfft(cepstrum)))[:_TAPS]
-    return filtered(sound, response)
+    return filtered(sound, fft.irfft(np.exp(fft.rfft(cepstrum)))[:_TAPS])
 
 
 @functools.cache

@@ -144,14 +144,13 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
     if (f0 > 0).sum() * FRAME_S < _MIN_VOICED_S:
         raise SpeechError(f"emotion {emotion!r} needs {_MIN_VOICED_S} s of voiced speech")
     envelope = pyworld.cheaptrick(neutral, f0, times_s, SAMPLE_RATE)
-    aperiodicity = pyworld.d4c(neutral, f0, times_s, SAMPLE_RATE)
     tilted_hz = np.linspace(0, SAMPLE_RATE / 2, envelope.shape[1]).clip(*_TILT_LIMITS_HZ)
     envelope *= 10 ** (target.tilt_db_per_octave * np.log2(tilted_hz / 1000) / 10)
     # Frames that lie further apart are the same speech, slower.
     expressed = pyworld.synthesize(
         _intonation(f0, target),
         envelope,
-        aperiodicity,
+        pyworld.d4c(neutral, f0, times_s, SAMPLE_RATE),
         SAMPLE_RATE,
         1000 * FRAME_S * target.duration,
     )[: round(len(neutral) * target.duration)]

@@ -155,8 +155,7 @@ def applause(synth: Synth, *, seconds: Seconds, people: People = 140) -> FloatAr
     spectrum = ((200, -24), (950, -6), (1900, 0), (3800, -4), (7600, -12), (10000, -26))
     dull = muffled(synth, far, 3500.0)
     others = synth.noise(n, spectrum) * (1.0 + 0.1 * synth.wander(n, 3.0))
-    made = unit_rms(near) + unit_rms(dull) + 0.5 * others
-    return synth.fade(made, 0.2 * seconds, 0.3 * seconds)
+    return synth.fade(unit_rms(near) + unit_rms(dull) + 0.5 * others, 0.2 * seconds, 0.3 * seconds)
 
 
 def _starts(synth: Synth, n: int) -> NDArray[np.int64]:

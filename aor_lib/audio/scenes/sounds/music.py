@@ -173,8 +173,7 @@ def _walk(rng: np.random.Generator, scale: object, count: int) -> FloatArray:
     # Reflected at the ends of the scale.
     degrees = np.asarray(scale, dtype=np.float64)
     steps = np.cumsum(rng.choice((-2, -1, 1, 2), count)) + rng.integers(degrees.size)
-    folded = np.abs((steps % (2 * degrees.size - 2)) - (degrees.size - 1))
-    return np.asarray(degrees[folded])
+    return np.asarray(degrees[np.abs((steps % (2 * degrees.size - 2)) - (degrees.size - 1))])
 
 
 def _piano_note(synth: Synth, pitch_hz: float, seconds: float) -> FloatArray:

@@ -133,8 +133,7 @@ def shouting(
     voice = backwards(synth, raised)
     start = synth.rng.integers(max(1, voice.size - synth.samples(seconds)))
     voice = voice[start : start + synth.samples(seconds)]
-    pressed = np.tanh(1.5 * voice)
-    return synth.fade(muffled(synth, pressed, muffle_hz), 0.02, 0.08)
+    return synth.fade(muffled(synth, np.tanh(1.5 * voice), muffle_hz), 0.02, 0.08)
 
 
 @sound

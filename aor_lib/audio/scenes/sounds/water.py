@@ -54,8 +54,7 @@ def bubbles(
     n = synth.samples(seconds)
     rising = synth.cloud(np.full(n, per_s + 1e-9), _bubbles(synth, pitch_hz))
     surface = ((pitch_hz / 4, -14.0), (pitch_hz, 0.0), (3 * pitch_hz, -8.0), (11_000, -34.0))
-    made = unit_rms(rising) + 0.5 * synth.texture(n, surface, 0.6, 30.0)
-    return synth.fade(made, 0.05, 0.1)
+    return synth.fade(unit_rms(rising) + 0.5 * synth.texture(n, surface, 0.6, 30.0), 0.05, 0.1)
 
 
 @sound
