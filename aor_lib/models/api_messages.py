@@ -12,11 +12,9 @@ from typing import Any, Literal
 import aiohttp
 import numpy as np
 import openai
-import soundfile
-import soxr
 
 from aor_lib.audio.clip import Clip
-from aor_lib.models.base import Answer, Conversation, Failure
+from aor_lib.models.base import Answer, Conversation, Failure, waveform
 
 AudioPart = Literal["input_audio", "audio_url", "input_audio_url"]
 """Form of sound in a message: OpenAI's, that of vLLM and SGLang, or Alibaba's."""
@@ -65,7 +63,7 @@ def build_request(
 ) -> Request:
     """Build the request for a conversation: its messages, and further ``fields``.
 
-    ValueError for a clip of more than ``longest_clip_s``, with its file and its seconds.
+    ValueError for an empty clip, or one of more than ``longest_clip_s``, with its file and seconds.
     """
     messages, text_bytes, audio_s = [], 0, 0.0
     for turn in conversation:
@@ -94,8 +92,7 @@ def build_request(
 
 def as_wav(audio: Path | Clip) -> tuple[bytes, float]:
     """Sound as a 16-bit WAV file at 16 kHz, which all such APIs take; its seconds."""
-    clip = Clip(*soundfile.read(audio, dtype="float32")) if isinstance(audio, Path) else audio
-    samples = np.clip(soxr.resample(clip.samples, clip.sample_rate, SAMPLE_RATE), -1, 1)
+    samples = np.clip(waveform(audio, SAMPLE_RATE).samples, -1, 1)
     return Clip(samples, SAMPLE_RATE).encoded("WAV", "PCM_16"), len(samples) / SAMPLE_RATE
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import re
+from collections import defaultdict
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from aor_lib.config.params import CardSettings
 from aor_lib.config.typed_yaml import Params
@@ -14,6 +16,7 @@ from aor_lib.models.api_messages import AudioPart, Request, as_mapping
 from aor_lib.models.base import ModelError
 
 Usd = Annotated[float, Field(ge=0)]
+committed_usd = defaultdict[str, float](float)  # spent or reserved in this process, by account
 
 
 class Prices(Params):
@@ -23,7 +26,7 @@ class Prices(Params):
     audio_input: Usd
     output: Usd
     # Of input, at most: what a request may cost is known before it is sent.
-    audio_tokens_per_s: Annotated[float, Field(gt=0)]
+    audio_tokens_per_s: PositiveFloat
 
     def usd(self, text_tokens: float, audio_s: float, output_tokens: float) -> float:
         """Cost of text and sound that are sent, and of what comes back."""
@@ -53,15 +56,15 @@ class ApiReach(CardSettings):
     base_url: str | None = None  # may name an environment variable, as $NAME; None: the SDK's
     api_key_variable: str | None = "OPENAI_API_KEY"  # None where the server asks for no key
     concurrency: PositiveInt = 8
-    timeout_s: Annotated[float, Field(gt=0)] = 120  # that a server may be silent in one try
-    max_retries: Annotated[int, Field(ge=0)] = 5
+    timeout_s: PositiveFloat = 120  # that a server may be silent in one try
+    max_retries: NonNegativeInt = 5
     restart_s: Annotated[float, Field(ge=0)] = 0  # that a server may be away, to load or restart
-    max_spend_usd: Annotated[float, Field(gt=0)] | None = None  # of one process, retries too
+    max_spend_usd: PositiveFloat | None = None  # of one process, retries too
     usd_per_million_tokens: Prices | None = None  # without prices there is no cap on spend
     text_only: bool = True  # False where the API wants audio
     clips: PositiveInt | None = None  # the most sound files that one conversation may hold
     # Of a longer one, servers cut off the rest without a word.
-    longest_clip_s: Annotated[float, Field(gt=0)] = math.inf
+    longest_clip_s: PositiveFloat = math.inf
     audio_part: AudioPart = "input_audio"
 
     @model_validator(mode="after")
@@ -71,9 +74,11 @@ class ApiReach(CardSettings):
         return self
 
     def address(self, model: str) -> str | None:
-        """Base URL for ``model``, or None for the SDK's; ModelError if it is missing or no URL."""
+        """Base URL for ``model``, or None for the SDK's; ModelError if it is none to use."""
         stated = self.base_url or ""
         url = os.path.expandvars(stated).strip()
+        if re.search(r"^(\w+://)?[^/]*@|\?", url):
+            raise ModelError(f"{model}: base_url has a password or a query, which logs would show")
         if stated and not url.startswith(("http://", "https://")):
             raise ModelError(f"{model} needs the address of its API, http(s)://...: {stated}")
         return url or None
@@ -103,13 +108,12 @@ class Budget:
     """Lets through only what the cap surely allows, and nothing once it is closed.
 
     A request is reserved at the most that it can cost, and settled at what it did cost: many at
-    once never exceed the cap together. For one event loop.
+    once never exceed the cap together, nor do all budgets of an account. For one event loop.
     """
 
-    def __init__(self, max_spend_usd: float | None) -> None:
-        self.committed_usd = 0.0  # spent, or reserved
+    def __init__(self, max_spend_usd: float | None, account: str) -> None:
         self.closed: str | None = None
-        self._max_spend_usd = max_spend_usd
+        self._max_spend_usd, self._account = max_spend_usd, account
 
     def close(self, reason: str) -> None:
         """Let nothing through from now on; the first reason is kept."""
@@ -117,17 +121,16 @@ class Budget:
 
     def reserve(self, most_usd: float) -> None:
         """Count one request; RuntimeError if it may be too much, with those under way."""
-        cap = self._max_spend_usd
-        if cap is not None and self.committed_usd + most_usd > cap:
+        cap, committed = self._max_spend_usd, committed_usd[self._account]
+        if cap is not None and committed + most_usd > cap:
             self.close(
                 f"max_spend_usd ({cap:g}) does not allow another request, which may cost "
-                f"{most_usd:.4f} USD beside {self.committed_usd:.4f}; "
-                "run again to go on, or raise it in the model's card"
+                f"{most_usd:.4f} USD beside {committed:.4f}; raise it, or go on in a new process"
             )
         if self.closed:
             raise RuntimeError(self.closed)
-        self.committed_usd += most_usd
+        committed_usd[self._account] += most_usd
 
     def settle(self, most_usd: float, cost_usd: float) -> None:
         """End a request that was reserved at ``most_usd`` and cost ``cost_usd``."""
-        self.committed_usd += cost_usd - most_usd
+        committed_usd[self._account] += cost_usd - most_usd

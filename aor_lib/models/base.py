@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, Self, runtime_checkable
 
+import numpy as np
+import soundfile
+import soxr
+
 from aor_lib.audio.clip import Clip
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
@@ -34,6 +38,18 @@ Conversation = tuple[Turn, ...]  # turns in their order; the last one is the use
 def has_audio(conversation: Conversation) -> bool:
     """True if there is a clip in a conversation."""
     return any(turn.audio is not None for turn in conversation)
+
+
+def waveform(audio: Path | Clip, sample_rate: int) -> Clip:
+    """Read a turn's sound as the mean of its channels, resampled; ValueError if it is empty."""
+    if isinstance(audio, Path):
+        with audio.open("rb") as file:
+            samples, rate = soundfile.read(file, dtype="float32", always_2d=True)
+        audio = Clip(samples.mean(axis=1), rate)
+    resampled = soxr.resample(audio.samples, audio.sample_rate, sample_rate)
+    if not len(resampled):
+        raise ValueError("an empty clip")
+    return Clip(np.asarray(resampled, dtype=np.float32), sample_rate)
 
 
 def without_system_turns(conversation: Conversation) -> Conversation:

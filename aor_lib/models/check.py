@@ -146,8 +146,9 @@ def _multi_turn(model: CheckedModel) -> str:
 
 def _failures_are_typed(model: CheckedModel) -> None:
     _require(model.model.capabilities.audio, "audio")
-    files = {what: model.folder / f"{what}.flac" for what in ("missing", "broken")}
+    files = {what: model.folder / f"{what}.wav" for what in ("missing", "broken", "empty")}
     files["broken"].write_bytes(b"not audio")
+    Clip(np.zeros(0, np.float32), 16_000).save(files["empty"])
     if math.isfinite(longest_s := model.model.capabilities.longest_clip_s):
         clip = Clip(np.zeros(round(16_000 * longest_s) + 1, np.float32), 16_000)
         files["too long"] = model.saved("too-long", clip)
@@ -155,7 +156,7 @@ def _failures_are_typed(model: CheckedModel) -> None:
     good, *bad = model.results([model.questions[0], *((turn,) for turn in turns)])
     for what, result in zip(files, bad, strict=True):
         if isinstance(result, Answer):
-            raise Failed(f"a {what} sound file brought an answer: {result.text[:60]!r}")
+            raise Failed(f"the {what} sound file brought an answer: {result.text[:60]!r}")
     if isinstance(good, Failure):
         raise Failed(f"beside broken sound files, a good one failed: {good.error[:200]!r}")
 

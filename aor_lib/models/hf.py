@@ -11,23 +11,14 @@ from pydantic import PositiveInt, field_validator
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import did_you_mean, one_line
-from aor_lib.models import hf_checkpoint
-from aor_lib.models.base import (
-    Answer,
-    Capabilities,
-    Conversation,
-    Failure,
-    GradualModel,
-    ModelError,
-    Result,
-    has_audio,
-)
+from aor_lib.models import base, hf_checkpoint
+from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, Result
 from aor_lib.models.hf_architectures import ARCHITECTURES, load_network, load_processor
 from aor_lib.models.hf_batches import Batches, Places, is_dead_gpu
 from aor_lib.models.hf_inputs import clips, end_of_turn, model_inputs, with_waveforms
 
 _CPU_GIB = 4  # a model that needs more memory is not tried without a GPU
-_loaded: dict["HuggingFaceModel", tuple[Any, Any]] = {}
+_loaded: dict[str, tuple[Any, Any]] = {}  # at most one, by its card and revision
 
 
 class HuggingFaceSettings(CardSettings):
@@ -54,7 +45,7 @@ class HuggingFaceSettings(CardSettings):
         return name
 
 
-class HuggingFaceModel(GradualModel):
+class HuggingFaceModel(base.GradualModel):
     """Answers with a checkpoint that transformers can load."""
 
     def __init__(self, card: ModelCard) -> None:
@@ -90,7 +81,7 @@ class HuggingFaceModel(GradualModel):
             if generation.temperature > 0:
                 return place
             if self._architecture.multiple_of_s is None:
-                return has_audio(conversations[place])
+                return base.has_audio(conversations[place])
             try:
                 return tuple(map(len, clips(self._ready(processor, conversations[place]))))
             except Exception:  # noqa: BLE001 - decoders raise anything
@@ -132,7 +123,8 @@ class HuggingFaceModel(GradualModel):
     def load(self) -> tuple[Any, Any]:
         """Load the model and its processor; whatever other model was loaded is let go first."""
         settings = self._settings
-        if self not in _loaded:
+        identity = f"{self.card.model_dump_json()}@{self.revision}"
+        if identity not in _loaded:
             _loaded.clear()
             gc.collect()
             try:
@@ -149,13 +141,13 @@ class HuggingFaceModel(GradualModel):
                 )
                 processor = load_processor(settings.architecture, folder)
                 _set_plain_decoding(network, processor)
-                _loaded[self] = network, processor
+                _loaded[identity] = network, processor
             except Exception as error:
                 raise ModelError(
                     f"{self.card.id} could not be loaded from {self.card.source}: "
                     f"{Failure.of(error).error}"
                 ) from error
-        return _loaded[self]
+        return _loaded[identity]
 
     def _asked(self, conversation: Conversation) -> tuple[Any, Any]:
         network, processor = self.load()
@@ -169,7 +161,7 @@ class HuggingFaceModel(GradualModel):
     def _switch_adapter(self, network: Any, conversation: Conversation) -> None:
         # No batch has both kinds of conversation.
         if self._settings.adapter and self._architecture.adapter_hears:
-            heard = has_audio(conversation)
+            heard = base.has_audio(conversation)
             switch = network.enable_adapters if heard else network.disable_adapters
             switch()
 

@@ -1,5 +1,6 @@
 """Where a Hugging Face checkpoint is: a local folder, or one of the hub's at a pinned commit."""
 
+import functools
 import hashlib
 import re
 from collections.abc import Sequence
@@ -16,10 +17,16 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 _NOT_NEEDED = ["*.bin", "*.pt", "*.pth", "*.gguf", "consolidated*", "original/*"]
 
 
-def revision(card: ModelCard) -> str:
-    """Resolve a card's revision to a commit, or for a local folder to a hash of what is in it."""
+def revision(card: ModelCard, only: Sequence[str] = ("**/*",)) -> str:
+    """Resolve a card's revision to a commit, or of a local folder to a hash of ``only`` these."""
     if (local := local_folder(card)) is not None:
-        return _folder_hash(local)
+        content = {}
+        for file in sorted({file for pattern in only for file in local.glob(pattern)}):
+            name = file.relative_to(local)
+            # Names with a dot are those of bookkeeping: of git, of a download, of a desktop.
+            if file.is_file() and not any(part.startswith(".") for part in name.parts):
+                content[name.as_posix()] = _sha256(file, file.stat().st_mtime_ns)
+        return content_hash(content)
     if COMMIT.fullmatch(card.revision):
         return card.revision
     cache = huggingface_hub.try_to_load_from_cache
@@ -58,10 +65,7 @@ def local_folder(card: ModelCard) -> Path | None:
     return None
 
 
-def _folder_hash(path: Path) -> str:
-    content = {}
-    for file in sorted(file for file in path.rglob("*") if file.is_file()):
-        with file.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        content[file.relative_to(path).as_posix()] = digest
-    return content_hash(content)
+@functools.cache
+def _sha256(file: Path, changed_ns: int) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

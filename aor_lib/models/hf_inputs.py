@@ -3,15 +3,12 @@
 import base64
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import soundfile
-import soxr
 
 from aor_lib.audio.clip import Clip
-from aor_lib.models.base import Conversation, Turn, without_system_turns
+from aor_lib.models.base import Conversation, Turn, waveform, without_system_turns
 from aor_lib.models.hf_architectures import ARCHITECTURES
 
 _WORDS = "words"
@@ -26,7 +23,7 @@ def with_waveforms(processor: Any, name: str, conversation: Conversation) -> Con
     heard = []
     for turn in conversation:
         if turn.audio is not None:
-            clip = _waveform(turn.audio, features.sampling_rate)
+            clip = waveform(turn.audio, features.sampling_rate)
             window_s = getattr(features, "chunk_length", 30)
             if architecture.truncates and len(clip.samples) > window_s * clip.sample_rate:
                 raise ValueError(f"a clip of more than {window_s} s, the longest this model hears")
@@ -90,18 +87,6 @@ def _chat_template(processor: Any) -> Any:
     # Some processors lose their template when they are saved; the tokenizer has it too.
     own = getattr(processor, "chat_template", None)
     return own or getattr(processor.tokenizer, "chat_template", None)
-
-
-def _waveform(audio: Path | Clip, sample_rate: int) -> Clip:
-    if isinstance(audio, Path):
-        if not audio.is_file():
-            raise FileNotFoundError(f"no sound file {audio}")
-        samples, rate = soundfile.read(audio, dtype="float32", always_2d=True)
-        audio = Clip(samples.mean(axis=1), rate)
-    resampled = soxr.resample(audio.samples, audio.sample_rate, sample_rate)
-    if not len(resampled):
-        raise ValueError("an empty clip")
-    return Clip(np.asarray(resampled, dtype=np.float32), sample_rate)
 
 
 def _with_silent_end(clip: Clip, at_least: int, multiple_of: int) -> Clip:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from aor_lib.config.params import ModelCard
 from aor_lib.models import hf_checkpoint
@@ -18,7 +18,7 @@ from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Failure, ModelError
 from aor_lib.models.openai_api import OpenAIModel
 
-_running: dict[OpenAIModel, subprocess.Popen[str]] = {}  # the model whose server runs: at most one
+_running: dict[str, tuple[subprocess.Popen[str], str]] = {}  # at most one, with its address
 
 
 class LlamaCppSettings(ApiSettings):
@@ -30,8 +30,8 @@ class LlamaCppSettings(ApiSettings):
     threads: PositiveInt = 4  # fixed: their number changes answers
     api_key_variable: str | None = None
     concurrency: PositiveInt = 1
-    max_retries: int = 1
-    timeout_s: float = 1800
+    max_retries: NonNegativeInt = 1
+    timeout_s: PositiveFloat = 1800
     extra: dict[str, Any] = Field(
         # With what is cached of earlier prompts, the same question may change its answer.
         default={"cache_prompt": False, "repeat_penalty": 1.0, "top_k": 0, "min_p": 0.0}
@@ -42,29 +42,33 @@ class LlamaCppModel(OpenAIModel):
     """Fetches its files and starts its server at the first question."""
 
     kind_of_settings: ClassVar[type[ApiSettings]] = LlamaCppSettings
+    _settings: LlamaCppSettings
 
     def __init__(self, card: ModelCard) -> None:
         if importlib.util.find_spec("xllamacpp") is None:
             raise ModelError(f"{card.id} needs llama.cpp's server: make llama")
         super().__init__(card)
+        self._names = (self._settings.weights, self._settings.projector)
+        self.revision = card.revision
         if hf_checkpoint.local_folder(card):
-            self.revision = hf_checkpoint.revision(card)  # of the hub, the card says it
+            self.revision = hf_checkpoint.revision(card, self._names)
+        self._identity = f"{card.model_dump_json()}@{self.revision}"
 
     async def _try(self, made: Request) -> Any:
-        server = _running.get(self)
+        server, address = _running.get(self._identity, (None, ""))
         if server is None or server.poll() is not None:  # not yet, or a request made it crash
             # Not in a thread: whoever asks meanwhile waits for the same server.
-            self._client.base_url = f"{self._start()}/v1"
+            address = self._start()
+        self._client.base_url = f"{address}/v1"
         return await super()._try(made)
 
     def _start(self) -> str:
         while _running:
-            _running.popitem()[1].kill()
-        settings: Any = self._settings
-        names = (settings.weights, settings.projector)
+            _running.popitem()[1][0].kill()
+        settings = self._settings
         try:
-            folder = hf_checkpoint.folder(self.card, self.revision, names)
-            files = [str(_file(folder, name)) for name in names]
+            folder = hf_checkpoint.folder(self.card, self.card.revision, self._names)
+            files = [str(_file(folder, name)) for name in self._names]
         except Exception as error:
             raise ModelError(f"{self.card.id}: {Failure.of(error).error}") from error
         options = (self.card.source, str(settings.context_tokens), str(settings.threads))
@@ -75,8 +79,8 @@ class LlamaCppModel(OpenAIModel):
             text=True,
             start_new_session=True,
         )
-        _running[self] = server
         if address := server.stdout.readline().strip():
+            _running[self._identity] = server, str(address)
             return str(address)
         raise ModelError(f"{self.card.id}: its server does not start, see above")
 

@@ -3,6 +3,7 @@
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 import gguf
 import numpy as np
@@ -16,6 +17,7 @@ from aor_lib.inference.store import STORE
 from aor_lib.models import llama_cpp
 from aor_lib.models.check import check_model
 from aor_lib.models.llama_cpp import LlamaCppModel
+from aor_lib.models.registry import ask
 from aor_lib.storage.assets import fetch
 from tests.inference.conftest import outcomes_in
 
@@ -73,6 +75,10 @@ def test_a_server_that_is_started_here_passes_the_check(card):
     rows = check_model(card)
     assert set(rows["outcome"]) <= {"passed", "skipped"}, rows
     assert "passed" in rows.set_index("check").loc["hears", "outcome"]
+    Path(card.source, "README.md").write_text("It is not loaded.")
+    running = dict(llama_cpp._running)
+    ask(card, text="Hello")
+    assert llama_cpp._running == running, "another question needs no other server"
 
 
 def test_a_killed_run_and_a_crashed_server_lose_no_answer_and_a_finished_run_asks_nothing(
@@ -88,8 +94,8 @@ def test_a_killed_run_and_a_crashed_server_lose_no_answer_and_a_finished_run_ask
     def crash_once(model):
         starts.append(start(model))
         if len(starts) == 1:
-            llama_cpp._running[model].kill()
-            llama_cpp._running[model].wait()
+            llama_cpp._running[model._identity][0].kill()
+            llama_cpp._running[model._identity][0].wait()
         return starts[-1]
 
     def answers():

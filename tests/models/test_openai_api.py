@@ -5,6 +5,7 @@ import io
 import itertools
 import logging
 import re
+import signal
 import socket
 import threading
 
@@ -13,6 +14,7 @@ import pytest
 import soundfile
 import soxr
 
+from aor_lib.audio.clip import Clip
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
@@ -29,14 +31,14 @@ FINE = Answer("Fine.", 5, finish_reason="stop")
 BROKEN_OFF = (200, {"content-length": "999"}, b'{"choices": [{"index"')
 
 
-def card(server=None, **settings):
+def card(server=None, source="tiny", **settings):
     """A card whose settings stand where they belong; those that nobody knows are settings."""
     if server is not None:
         settings["base_url"] = server.url
     settings = {"api_key_variable": "TEST_KEY", "max_retries": 2, **settings}
     reach = {name: settings.pop(name) for name in ApiSettings.REACH & settings.keys()}
     about = {"id": "tiny-api", "title": "Tiny", "family": "Test", "kind": "openai_api"}
-    return ModelCard(**about, licence="none", source="tiny", settings=settings, reach=reach)
+    return ModelCard(**about, licence="none", source=source, settings=settings, reach=reach)
 
 
 def ask(text):
@@ -71,14 +73,15 @@ def test_answers_keep_their_order_and_no_more_than_asked_are_under_way(server):
 
 def test_a_request_holds_the_sound_and_the_settings(server, tmp_path):
     samples = np.random.default_rng(0).integers(-9000, 9000, 2400).astype(np.int16)
-    soundfile.write(tmp_path / "clip.flac", samples, 24_000)
+    soundfile.write(tmp_path / "clip.flac", np.stack([2 * samples, 0 * samples], axis=1), 24_000)
     asked = (Turn("system", text="Think first."), Turn("user", audio=tmp_path / "clip.flac"))
-    model = OpenAIModel(card(server, extra={"reasoning_effort": "none"}))
-    assert model.answer([asked], GENERATION) == [FINE]
+    named = card(server, f"{'tiny' * 40}-{KEY}", extra={"reasoning_effort": "none"})
+    server.reply = lambda request: completion("Fine.", model=request["model"])
+    assert answers_in(OpenAIModel(named).answer([asked], GENERATION)) == 1
     [request] = server.requests
     system, spoken = request.body.pop("messages")
     drawn = {"max_completion_tokens": 7, "temperature": 0.5, "top_p": 1.0, "seed": 11}
-    assert request.body == {"model": "tiny", "reasoning_effort": "none"} | drawn
+    assert request.body == {"model": named.source, "reasoning_effort": "none"} | drawn
     [part] = spoken["content"]
     wav = io.BytesIO(base64.b64decode(part["input_audio"]["data"]))
     sent, rate = soundfile.read(wav, dtype="int16")
@@ -143,8 +146,9 @@ def test_what_is_cut_off_comes_in_parts_or_pieces_or_refuses_in_its_own_field_is
 
 
 def test_a_file_that_cannot_be_read_fails_alone(server, tmp_path):
-    (tmp_path / "corrupt.flac").write_bytes(b"fLaC, or so it says")
-    broken = [(Turn("user", audio=tmp_path / f"{name}.flac"),) for name in ("corrupt", "missing")]
+    (tmp_path / "bad.wav").write_bytes(b"RIFF, or so it says")
+    Clip(np.zeros(0, np.float32), 24_000).save(tmp_path / "empty.wav")
+    broken = [(Turn("user", audio=tmp_path / f"{n}.wav"),) for n in ("bad", "missing", "empty")]
     asked = [ask("good"), *broken, ask("good")]
     first, *failures, last = OpenAIModel(card(server)).answer(asked, GENERATION)
     assert first == last == FINE
@@ -165,27 +169,30 @@ def test_no_more_is_spent_than_the_cap_allows_in_all_calls(server):
     assert len(server.requests) <= 5 + 10
 
 
-def test_what_may_have_been_made_but_did_not_arrive_is_spent(server):
+@pytest.mark.parametrize("reply", [BROKEN_OFF, *(error(n, "late") for n in (408, 504, 524))])
+def test_what_may_have_been_made_but_did_not_arrive_is_spent(server, reply):
     settings = {"max_spend_usd": 20, "usd_per_million_tokens": PRICES, "max_retries": 9}
-    with pytest.raises(ModelError, match="14"):
-        answer_to(server, BROKEN_OFF, **settings)
+    for _ in range(2):
+        with pytest.raises(ModelError, match="14"):
+            answer_to(server, reply, **settings)
     assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(
-    ("reply", "expected"),
+    ("reply", "key", "expected"),
     [
-        (error(401, f"Incorrect API key: {KEY[:8]}****"), "TEST_KEY"),
-        (error(404, "no model tiny"), "no model tiny"),
-        (completion("Fine.", model="tiny-lite"), "tiny-lite"),
-        (error(402, "used up"), "used up"),
-        (error(429, "tomorrow", retry_after="3600"), "3600 s"),
-        (error(429, "tomorrow", retry_after="Fri, 31 Dec 2100 23:59:59 GMT"), r"\d{9,} s"),
+        (error(401, f"Incorrect API key: {KEY[:8]}****"), "TEST_KEY", "TEST_KEY"),
+        (error(401, "Where is your key?"), None, "no key .*api_key_variable"),
+        (error(404, "no model tiny"), "TEST_KEY", "no model tiny"),
+        (completion("Fine.", model="tiny-lite"), "TEST_KEY", "tiny-lite"),
+        (error(402, "used up"), "TEST_KEY", "used up"),
+        (error(429, "tomorrow", retry_after="3600"), "TEST_KEY", "3600 s"),
+        (error(429, "no", retry_after="Fri, 31 Dec 2100 23:59:59 GMT"), "TEST_KEY", r"\d{9,} s"),
     ],
 )
-def test_what_no_request_would_get_past_ends_the_run(server, reply, expected):
+def test_what_no_request_would_get_past_ends_the_run(server, reply, key, expected):
     with pytest.raises(ModelError, match=f"^tiny-api: .*{expected}") as ended:
-        answer_to(server, reply)
+        answer_to(server, reply, api_key_variable=key)
     assert KEY[:8] not in str(ended.value)
     assert len(server.requests) == 1
 
@@ -213,17 +220,28 @@ def test_what_a_server_says_of_itself_is_known(server, pages, fingerprint, expec
     assert provenance_of(model).device == expected
 
 
-def test_a_server_that_is_restarted_is_waited_for_and_it_is_said_once_for_how_long(server, caplog):
+@pytest.mark.parametrize(("back", "answers"), [(completion("Fine."), 2), (error(400, "no"), 0)])
+def test_a_restarted_server_is_waited_for_and_it_is_said_once(server, caplog, back, answers):
     settings = {"restart_s": 600, "max_retries": 1, "concurrency": 1, "api_key_variable": None}
     server.pages, model = VLLM, OpenAIModel(card(server, **settings))
     before = provenance_of(model).device
     away = itertools.repeat(error(503, "loading"), 20)
-    server.pages, server.reply = LLAMA, lambda _: next(away, completion("Fine."))
-    assert model.answer([ask("1"), ask("2")], GENERATION) == [FINE, FINE]
+    server.pages, server.reply = LLAMA, lambda _: next(away, back)
+    assert answers_in(model.answer([ask("1"), ask("2")], GENERATION)) == answers
     assert provenance_of(model).device != before
     assert len(server.requests) == 22
     [said] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert re.fullmatch("tiny-api: .*600 s.*loading.*", said)
+
+
+def test_a_wait_that_is_interrupted_leaves_the_next_one_its_time(server, monkeypatch):
+    main, model = threading.main_thread().ident, OpenAIModel(card(server, restart_s=1e-9))
+    log = logging.getLogger(OpenAIModel.__module__)
+    monkeypatch.setattr(log, "warning", lambda _: signal.pthread_kill(main, signal.SIGINT))
+    server.reply = lambda _: error(503, "loading", retry_after="60")
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            model.answer([ask("1")], GENERATION)
 
 
 def test_an_address_without_a_host_ends_the_run_at_once_whatever_may_be_waited_for(monkeypatch):
@@ -282,6 +300,8 @@ def test_the_key_is_in_no_log_or_message(server, caplog, capfd):
     [
         ("", {}, ModelError, "TEST_KEY"),
         ("k", {"base_url": "$NO_URL"}, ModelError, "NO_URL"),
+        ("k", {"base_url": "https://me:pw@host/v1"}, ModelError, "tiny-api: base_url (?!.*pw)"),
+        ("k", {"base_url": "$TEST_KEY.host/v1?code=pw"}, ModelError, "tiny-api: base_url (?!.*pw)"),
         ("k", {"concurency": 2}, ParamsError, "tiny-api: settings: concurency"),
         ("k", {"max_spend_usd": 2}, ParamsError, "usd_per_million_tokens"),
     ],

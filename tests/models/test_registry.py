@@ -25,6 +25,9 @@ def test_a_card_says_what_the_model_is_and_what_it_needs(card):
         return
     if card.kind == "llama_cpp":
         assert len(card.revision) == 40 or "no commit" in card.note
+        for wrong in ({"max_retries": -1}, {"timeout_s": 0}):
+            with pytest.raises(ParamsError, match=min(wrong)):
+                claimed_capabilities(card.model_copy(update={"reach": wrong}))
         return
     # bfloat16 weights and a fifth more.
     needed = card.parameters_b * 2e9 / 2**30 * 1.2

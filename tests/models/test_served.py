@@ -24,7 +24,8 @@ GENERATION = Generation(max_new_tokens=7, temperature=1.0)
 
 @pytest.fixture
 def server(server, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "somebody-else")
     monkeypatch.setenv("AOR_SERVER_URL", server.url)
     server.reply = lambda request: completion("Fine.", model=request["model"])
     return server
@@ -52,6 +53,7 @@ def test_sound_is_sent_as_a_data_url_without_a_key_and_drawn_from_the_whole_dist
     OpenAIModel(QWEN).answer([SPOKEN], GENERATION)
     [request] = server.requests
     assert request.headers["authorization"] == "Bearer none", "the key is for somebody else"
+    assert "somebody-else" not in request.headers.values()
     [part] = request.body["messages"][0]["content"]
     assert part["type"] == "audio_url"
     assert part["audio_url"]["url"].startswith("data:audio/wav;base64,")
