@@ -104,8 +104,7 @@ class Study:
             return pd.DataFrame(columns=[*SAMPLED, "people"])
         sample = pd.read_csv(folder / SAMPLE)
         sample = sample[sample["item"] == sample["trial_key"].map(answer_texts(self.build)["item"])]
-        told = settled(load_labels(folder, "answers"))
-        return sample.assign(people=sample["item"].map(told))
+        return sample.assign(people=sample["item"].map(settled(load_labels(folder, "answers"))))
 
     @cached_property
     def validation(self) -> pd.DataFrame:

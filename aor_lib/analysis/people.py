@@ -138,8 +138,7 @@ def corrected_rate(answers: pd.DataFrame) -> tuple[float, float, float]:
     no answer), and ``probability`` (to be drawn).
     """
     rng = np.random.default_rng(0)
-    share = _share(answers.assign(probability=1.0), "judged", rng)
-    return _interval(_refused(answers, share, rng))
+    return _interval(_refused(answers, _share(answers.assign(probability=1.0), "judged", rng), rng))
 
 
 def _labelled(

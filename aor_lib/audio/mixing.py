@@ -75,8 +75,7 @@ def active_speech_level_dbfs(speech: npt.NDArray[np.floating], sample_rate: int)
     reached = active > 0  # the level above the threshold falls as the threshold rises
     if not reached.any():
         return rms_dbfs(samples)
-    below_db = (thresholds_db - levels_db)[reached]
-    return float(np.interp(-15.9, below_db, levels_db[reached]))
+    return float(np.interp(-15.9, (thresholds_db - levels_db)[reached], levels_db[reached]))
 
 
 def rms_dbfs(samples: npt.NDArray[np.floating]) -> float:

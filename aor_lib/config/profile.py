@@ -98,8 +98,7 @@ class Mitigation(Prompt):
 
     def generation(self, of_study: Generation) -> Generation:
         """The study's settings of generation with this mitigation's decoding."""
-        own = self.decoding.model_dump() if self.decoding else {}
-        return of_study.model_copy(update=own)
+        return of_study.model_copy(update=self.decoding.model_dump() if self.decoding else {})
 
 
 class EarlierTurn(Params):

@@ -94,8 +94,7 @@ class IntegerLinear(torch.nn.Module):
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """The layer's output, float32, ``(..., out_features)``; without gradients."""
         rows, scale = _integers(inputs.flatten(0, -2), _LARGEST_INPUT)
-        unsigned = rows.view(torch.uint8) ^ _ZERO
-        (sums,) = self._product.run(None, {"rows": unsigned.numpy()})
+        (sums,) = self._product.run(None, {"rows": (rows.view(torch.uint8) ^ _ZERO).numpy()})
         outputs = torch.from_numpy(sums).float().mul_(scale).mul_(self.get_buffer("scale"))
         return outputs.view(*inputs.shape[:-1], -1)
 
@@ -113,8 +112,7 @@ def _product(weight: npt.NDArray[np.int8]) -> onnxruntime.InferenceSession:
     ]
     node = helper.make_node("MatMulInteger", ["rows", "weight", "zero"], ["sums"])
     graph = helper.make_graph([node], "product", [rows], [sums], constants)
-    opset = helper.make_opsetid("", 13)
-    model = helper.make_model(graph, opset_imports=[opset], ir_version=8)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # every layer's session would keep one of its own

@@ -101,8 +101,7 @@ class _Picture:
             zero = _beside([{"zero": 0.0}]).mark_rule(style="reference")
             layers.insert(0, zero.encode(x="zero:Q"))
         counts = self.rows["row"].value_counts()
-        height = len(counts) * max(34, 16 * counts.max() + 8)
-        return alt.layer(*layers), height, f"{self._range()}."
+        return alt.layer(*layers), len(counts) * max(34, 16 * counts.max() + 8), f"{self._range()}."
 
     def stacked(self) -> Drawn:
         self.rows["place"] = self.rows[self.hue].map(self.hues.index)

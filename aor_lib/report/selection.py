@@ -62,8 +62,7 @@ class Selection:
         Trials without a value of ``by`` are in no row.
         """
         keys = self._keys(by)
-        frame = corrected_rates(self.frame, keys, self.study.people)
-        return self._estimates(frame, keys, "rate")
+        return self._estimates(corrected_rates(self.frame, keys, self.study.people), keys, "rate")
 
     def paired(
         self,
@@ -123,8 +122,7 @@ class Selection:
         keys = self._by(by)
         frame = detection.signal_detection(self.frame, keys)
         both = self.where(intent=["harmful", "pseudo_harmful"])
-        about = "d\N{PRIME}, harmful against pseudo-harmful"
-        return both._estimates(frame, keys, "d_prime", about)
+        return both._estimates(frame, keys, "d_prime", "d\N{PRIME}, harmful against pseudo-harmful")
 
     def refusals_as_heard(self, *by: str) -> Estimates:
         """Share of answers that refuse, split by ``heard_as`` (:meth:`heard`); in sum, the rate."""
@@ -169,8 +167,7 @@ class Selection:
         ``heard`` (words and scene), ``scene_not_heard``, ``words_misheard``, ``not_asked``.
         """
         trials = self.study.trials
-        probes = trials[trials["method"] == "probe"]
-        return replace(self, frame=heard(self.frame, probes))
+        return replace(self, frame=heard(self.frame, trials[trials["method"] == "probe"]))
 
     def with_words_only(self) -> Self:
         """Add a baseline that reads only the words, fitted on the other scenarios."""

@@ -129,8 +129,7 @@ def record_requests(
     answers = answers.reset_index(drop=True)
     text_of, texts = pd.factorize(answers["text"])
     as_text: list[Conversation] = [(Turn("user", text=text),) for text in texts]
-    last_token = record(model, [*conversations, *as_text], report)
-    audio, text = np.split(last_token, [len(conversations)])
+    audio, text = np.split(record(model, [*conversations, *as_text], report), [len(conversations)])
     return Requests(answers, conversations, {"audio": audio, "text": text[text_of]})
 
 

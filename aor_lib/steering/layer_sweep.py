@@ -100,8 +100,7 @@ def some_of_each_kind(asked: pd.DataFrame) -> npt.NDArray[np.intp]:
     rows = asked.reset_index(drop=True)
     rows = rows[rows["condition"] == Condition.BENIGN_SCENE]
     # The first request of every utterance, then the second of every one, and so on.
-    turns = rows.groupby("utterance_id").cumcount().sort_values(kind="stable")
-    rows = rows.loc[turns.index]
+    rows = rows.loc[rows.groupby("utterance_id").cumcount().sort_values(kind="stable").index]
     places: list[int] = []
     for intent in ("pseudo_harmful", "harmful"):
         of_kind = rows[rows["intent"] == intent]

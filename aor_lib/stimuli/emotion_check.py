@@ -43,8 +43,7 @@ def emotion_changes(manifest: pd.DataFrame, validation: pd.DataFrame) -> pd.Data
         ):
             before, after = group[f"{measure}_neutral"], group[measure]
             change = after / before if is_ratio else after - before
-            quartiles = change.quantile([0.5, 0.25, 0.75])
-            rows.append((emotion, measure, asked, *quartiles, len(change)))
+            rows.append((emotion, measure, asked, *change.quantile([0.5, 0.25, 0.75]), len(change)))
     columns = ["emotion", "measure", "asked", "measured", "low", "high", "clips"]
     return pd.DataFrame(rows, columns=columns)
 

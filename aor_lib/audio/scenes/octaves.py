@@ -60,8 +60,7 @@ def energies(sound: FloatArray, rate: int) -> FloatArray:
     """Energy in bands of a sixth of an octave, ``(octaves, 6)``."""
     size = fft.next_fast_len(max(sound.size, 4 * _TAPS), real=True)
     spectrum = fft.rfft(sound.astype(np.float32), size)
-    edges = np.minimum(OCTAVES_HZ[0] * 2.0**_EDGES * size / rate, spectrum.size - 1)
-    bins = edges.astype(np.int64)
+    bins = np.minimum(OCTAVES_HZ[0] * 2.0**_EDGES * size / rate, spectrum.size - 1).astype(np.int64)
     up_to = np.cumsum(np.square(np.abs(spectrum[: bins[-1] + 1])), dtype=np.float64)
     return np.diff(up_to[bins] * (2.0 / size)).reshape(-1, _PER_OCTAVE)
 

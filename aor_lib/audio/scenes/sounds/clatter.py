@@ -27,8 +27,7 @@ def clatter(
     kernels = _contacts(synth, thing, min(contacts, _DISTINCT))
     parts, at_s = [], 0.0
     for number in range(contacts):
-        kernel = kernels[number % len(kernels)]
-        parts.append((at_s, kernel * synth.rng.lognormal(0.0, 0.5)))
+        parts.append((at_s, kernels[number % len(kernels)] * synth.rng.lognormal(0.0, 0.5)))
         at_s += gap_s * synth.rng.exponential()
     return synth.overlay(parts)
 
@@ -58,8 +57,7 @@ def shatter(synth: Synth, *, seconds: Seconds = 0.9) -> FloatArray:
     crack = synth.hit(n, octaves(120, (-14, -10, -5, -2, 0, -2, -3), 0.16, 1.0), 0.0005)
     shards = [s for _ in range(3) for s in _contacts(synth, "glass", 2)]
     falling = 60.0 * np.exp(-3.0 * np.arange(n) / n)
-    made = crack / np.max(np.abs(crack)) + 0.4 * synth.cloud(falling, shards)
-    return synth.fade(made, 0.0, 0.1)
+    return synth.fade(crack / np.max(np.abs(crack)) + 0.4 * synth.cloud(falling, shards), 0.0, 0.1)
 
 
 @sound
@@ -139,8 +137,7 @@ def mechanism(
     """Cams, pawls and gears: strokes in turn that all differ, and the whir of what drives them."""
     n, plate = synth.samples(seconds), _plate(synth, 0.5 * pitch_hz)
     strokes = [_contact(synth, *plate) for _ in range(6)]
-    speed = strokes_hz * (1.0 + 0.06 * synth.wander(n, 3.0))
-    made = synth.strokes(speed, n, strokes, 0.35)
+    made = synth.strokes(strokes_hz * (1.0 + 0.06 * synth.wander(n, 3.0)), n, strokes, 0.35)
     made += whir * synth.texture(n, ((100, -8), (400, 0), (1500, -4), (5000, -14)), 0.3, 20.0)
     return synth.fade(made, 0.02, 0.05)
 

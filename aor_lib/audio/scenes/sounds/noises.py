@@ -103,8 +103,7 @@ def rubble(
             synth.hit(size, octaves(low_hz * at, (0, 1.5, 2.5, 3), 0.15 * 0.7**octave, 1.3))
             for at in (0.6, 0.8, 1.0, 1.3)
         ]
-        falling = synth.cloud(22.0 * 2.2**octave * density + 1e-9, stones)
-        made += 0.8**octave * unit_rms(falling)
+        made += 0.8**octave * unit_rms(synth.cloud(22.0 * 2.2**octave * density + 1e-9, stones))
     return synth.fade(made, 0.002, min(0.2, 0.2 * seconds))
 
 

@@ -91,8 +91,7 @@ def siren(
 ) -> FloatArray:
     """Wail and yelp of an emergency vehicle in turns: the same sweep, once slow and once fast."""
     n = synth.samples(seconds)
-    turn = 2.0 * synth.phase(1.0 / turn_s, n, synth.rng.uniform())
-    wailing = turn.astype(np.int64) % 2 == 0
+    wailing = (2.0 * synth.phase(1.0 / turn_s, n, synth.rng.uniform())).astype(np.int64) % 2 == 0
     sweeps_hz = np.where(wailing, synth.rng.uniform(0.35, 0.55), synth.rng.uniform(2.6, 3.8))
     # Integrating the sweep's rate keeps the pitch continuous when the mode changes.
     sweep = 0.5 - 0.5 * np.cos(2 * np.pi * synth.phase(sweeps_hz, n, synth.rng.uniform()))
