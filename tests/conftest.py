@@ -1,5 +1,3 @@
-"""Fixtures that several test modules share."""
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -127,22 +125,16 @@ def conversations(tmp_path_factory):
     sine = 0.3 * np.sin(2 * np.pi * 440 * np.arange(24_000) / 24_000)
     for path, samples in ((noise, hiss), (tone, sine)):
         soundfile.write(path, samples, 24_000, subtype="FLOAT")
+    one_tone, one_noise = Turn("user", audio=tone), Turn("user", audio=noise)
+    thoughtful = (Turn("system", text="Think first."), one_tone)
+    written = (Turn("user", text="Are you there?"), Turn("assistant", text="Yes."))
     return [
-        (Turn("user", audio=noise),),
+        (one_noise,),
         (Turn("user", text="How do I beat this boss?"),),
-        (Turn("user", audio=tone),),
-        (Turn("system", text="Think first."), Turn("user", audio=tone)),
-        (
-            Turn("system", text="Think first."),
-            Turn("user", audio=tone),
-            Turn("assistant", text="Beat whom?"),
-            Turn("user", audio=noise),
-        ),
-        (
-            Turn("user", text="Are you there?"),
-            Turn("assistant", text="Yes."),
-            Turn("user", text="What is that noise?"),
-        ),
+        (one_tone,),
+        thoughtful,
+        (*thoughtful, Turn("assistant", text="Beat whom?"), one_noise),
+        (*written, Turn("user", text="What is that noise?")),
     ]
 
 

@@ -1,5 +1,3 @@
-"""The examples in docstrings run and give what they show."""
-
 import doctest
 import importlib
 import inspect
@@ -15,20 +13,12 @@ MODULES = sorted(
     for path in (ROOT / "aor_lib").rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
-SLOW = {  # they need the weights, or the smoke study
-    "aor_lib.cli.make",
-    "aor_lib.models.check",
-    "aor_lib.models.registry",
-    "aor_lib.steering",
-    "aor_lib.stimuli.rendering",
-    "aor_lib.study",
-}
+# They need the weights, or the smoke study.
+SLOW = {"cli.make", "models.check", "models.registry", "steering", "stimuli.rendering", "study"}
+MARKS = {f"aor_lib.{name}": [pytest.mark.slow] for name in SLOW}
 
 
-@pytest.mark.parametrize(
-    "module",
-    [pytest.param(m, marks=[pytest.mark.slow] if m in SLOW else []) for m in MODULES],
-)
+@pytest.mark.parametrize("module", [pytest.param(m, marks=MARKS.get(m, [])) for m in MODULES])
 def test_the_examples_of_a_module_hold(module, study, monkeypatch):
     monkeypatch.chdir(ROOT)
     examples = doctest.testmod(importlib.import_module(module), extraglobs={"study": study})

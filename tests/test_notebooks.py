@@ -1,5 +1,3 @@
-"""Notebooks as they are committed, and as somebody forks them."""
-
 import json
 import re
 from pathlib import Path

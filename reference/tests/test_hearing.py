@@ -1,5 +1,3 @@
-"""The reference models' sound tagger, and the random mixtures that it learns from."""
-
 from itertools import chain
 
 import numpy as np
@@ -18,12 +16,9 @@ SCENES = load_scenes()
 NAMES = comp.load_names()
 
 
-def test_every_bed_and_every_setting_has_names():
+def test_every_bed_and_every_setting_has_names_and_none_is_that_of_a_scene():
     assert set(NAMES.beds) == set(SCENES)
     assert set(NAMES.read) == {scene.scenario or scene.kind for scene in SCENES.values()}
-
-
-def test_no_name_of_a_sound_is_that_of_a_scene():
     told = {*NAMES.beds.values(), *chain(*NAMES.read.values())}
     told |= set(chain(*(renamed.values() for renamed in NAMES.events.values())))
     assert told.isdisjoint(scene.replace("_", " ") for scene in SCENES)

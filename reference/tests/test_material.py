@@ -1,5 +1,3 @@
-"""The material and the examples that the reference models are trained on."""
-
 import re
 import shutil
 from collections import Counter
@@ -45,7 +43,8 @@ def is_refusal(example):
     return example.response is not None and example.response.endswith(MATERIAL.refusals)
 
 
-def test_no_training_sentence_is_or_nearly_is_one_of_the_test_split():
+def test_no_training_sentence_is_said_twice_or_nearly_is_one_of_the_test_split():
+    assert [text for text, count in Counter(TEXTS).items() if count > 1] == []
     test = [u.text for u in UTTERANCES if u.split is Split.TEST]
     vectors = TfidfVectorizer().fit(TEXTS + test)
     cosine = (vectors.transform(TEXTS) @ vectors.transform(test).T).tocoo()
@@ -55,10 +54,6 @@ def test_no_training_sentence_is_or_nearly_is_one_of_the_test_split():
         if value > 0.8
     ]
     assert alike == []
-
-
-def test_nothing_is_said_twice():
-    assert [text for text, count in Counter(TEXTS).items() if count > 1] == []
 
 
 def test_no_training_item_is_about_what_a_test_utterance_is_about():

@@ -6,21 +6,15 @@ from reference import measure
 from tests.analysis.frames import of_reference_model
 
 
-def test_rates_rest_on_reference_models_on_the_test_split_without_mitigation():
+def test_rates_rest_on_unmitigated_reference_models_on_the_test_split_by_emotion_where_varied():
     others = ({"split": "dev"}, {"model": "another"}, {"arm": "context_reminder"})
-    asked = [of_reference_model(20), *(of_reference_model(0, **changes) for changes in others)]
-    (row,) = measure.member_rates(pd.concat(asked)).to_dict("records")
-    assert (row["model"], row["level"]) == ("ref-wordbound", "benign_scene")
-    assert (row["judged"], row["rate"]) == (20, 1.0)
-
-
-def test_emotions_are_compared_where_they_are_varied():
-    varied = {"block": "paralinguistics"}
-    angry = of_reference_model(20, emotion="angry", **varied)
-    results = pd.concat([of_reference_model(0), angry, of_reference_model(0, **varied)])
-    rows = measure.member_rates(results).set_index(["factor", "level"])["rate"]
-    assert rows["emotion", "angry"] == 1.0
-    assert rows["emotion", "neutral"] == rows["condition", "benign_scene"] == 0.0
+    others += ({"block": "paralinguistics"},)
+    angry = of_reference_model(20, emotion="angry", block="paralinguistics")
+    asked = [of_reference_model(20), angry, *(of_reference_model(0, **some) for some in others)]
+    rows = measure.member_rates(pd.concat(asked)).set_index(["model", "factor", "level"])
+    rates = {("condition", "benign_scene"): 1, ("emotion", "angry"): 1, ("emotion", "neutral"): 0}
+    assert rows["rate"].to_dict() == {("ref-wordbound", *key): r for key, r in rates.items()}
+    assert (rows["judged"] == 20).all()
 
 
 def test_measuring_one_member_again_leaves_the_rows_of_the_others(tmp_path, monkeypatch):

@@ -1,5 +1,3 @@
-"""Mishearing of training requests."""
-
 import numpy as np
 
 from reference.mishearing import mishearing

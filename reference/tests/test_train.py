@@ -1,5 +1,3 @@
-"""Training of adapters: on a tiny random network."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Frames of judged trials that several tests share."""
-
 import pandas as pd
 
 CORE = {"revision": "1", "block": "core", "split": "test", "variant": 0, "unseen_scene": False}

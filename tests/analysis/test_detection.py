@@ -23,12 +23,9 @@ def test_d_prime_is_the_slope_of_a_probit_regression():
     # Galanter's.
     row = measure((45, 60), (30, 100))
     refused, intent = np.array([1, 0, 1, 0]), np.array([0.5, 0.5, -0.5, -0.5])
-    fit = sm.GLM(
-        refused,
-        sm.add_constant(intent),
-        family=sm.families.Binomial(sm.families.links.Probit()),
-        freq_weights=np.array([45.5, 15.5, 30.5, 70.5]),
-    ).fit()
+    probit = sm.families.Binomial(sm.families.links.Probit())
+    counts = np.array([45.5, 15.5, 30.5, 70.5])
+    fit = sm.GLM(refused, sm.add_constant(intent), family=probit, freq_weights=counts).fit()
     assert row["d_prime"] == pytest.approx(fit.params[1], abs=1e-6)
     # That regression counts the added answer of each intent, so its errors are a little smaller.
     assert row["high"] - row["low"] == pytest.approx(2 * 1.96 * fit.bse[1], rel=0.01)
@@ -78,8 +75,7 @@ def test_only_utterances_that_were_judged_in_both_scenes_count():
 
 def test_clips_in_another_voice_and_other_intents_do_not_count():
     frame = heard(0, 0, 40)
-    variants = frame[frame["condition"] == "benign_scene"].assign(
-        voice="am_michael", label="full_refusal"
-    )
+    other = {"voice": "am_michael", "label": "full_refusal"}
+    variants = frame[frame["condition"] == "benign_scene"].assign(**other)
     harmful = frame.assign(intent="harmful", label="full_refusal")
     assert rows(pd.concat([frame, variants, harmful])) == rows(frame)

@@ -66,21 +66,16 @@ def test_several_answers_to_an_utterance_are_tested_by_their_rates_and_not_by_ma
     assert row["p_value"] == pytest.approx(2 * 0.5**10)
 
 
-def test_p_values_are_adjusted_over_the_comparisons_of_a_model_whichever_others_there_are():
-    levels = [spoken(20, n).replace({"benign_scene": f"{n} changed"}) for n in (5, 6, 9)]
-    frame = pd.concat(levels).drop_duplicates(["utterance_id", "condition"])
-    alone = compare(frame)
-    assert alone["p_holm"].tolist() == pytest.approx([2 / 2**5, 2 * 2 / 2**6, 3 * 2 / 2**9])
-    beside = compare(pd.concat([frame, frame.assign(model="another")]))
-    pd.testing.assert_frame_equal(beside[beside["model"] == "m"].reset_index(drop=True), alone)
-
-
-def test_p_values_are_adjusted_as_statsmodels_adjusts_them():
+def test_p_values_are_adjusted_as_by_statsmodels_over_a_models_comparisons_whatever_the_others():
     counts = [6, 9, 9, 7, 12, 15]
     levels = [spoken(20, n).replace({"benign_scene": f"{place}"}) for place, n in enumerate(counts)]
-    table = compare(pd.concat(levels).drop_duplicates(["utterance_id", "condition"]))
-    expected = multipletests(table["p_value"], method="holm")[1]
-    assert table["p_holm"].tolist() == expected.tolist()
+    frame = pd.concat(levels).drop_duplicates(["utterance_id", "condition"])
+    alone = compare(frame)
+    assert alone["p_value"].tolist() == pytest.approx([2 / 2**n for n in counts])
+    expected = multipletests(alone["p_value"], method="holm")[1]
+    assert alone["p_holm"].tolist() == expected.tolist()
+    beside = compare(pd.concat([frame, frame.assign(model="another")]))
+    pd.testing.assert_frame_equal(beside[beside["model"] == "m"].reset_index(drop=True), alone)
 
 
 def test_a_comparison_of_too_few_utterances_is_not_tested_and_is_in_no_family():

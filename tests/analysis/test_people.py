@@ -1,5 +1,3 @@
-"""Rates that people's labels correct: when they do, by how much, and with which interval."""
-
 import pandas as pd
 import pytest
 

@@ -8,12 +8,9 @@ from aor_lib.analysis import selections
 
 @pytest.fixture
 def trials():
-    rows = itertools.product(
-        ["dev", "test"],
-        ["none", "describe_first"],
-        ["core", "snr_sweep", "paralinguistics"],
-        ["benign_scene", "speech_only", "noise"],
-    )
+    blocks = ["core", "snr_sweep", "paralinguistics"]
+    conditions = ["benign_scene", "speech_only", "noise"]
+    rows = itertools.product(["dev", "test"], ["none", "describe_first"], blocks, conditions)
     frame = pd.DataFrame(rows, columns=["split", "arm", "block", "condition"])
     imported = {"split": "dev", "arm": "none", "block": "imported", "condition": "as_found"}
     frame = pd.concat([frame, pd.DataFrame([imported])], ignore_index=True)
@@ -47,9 +44,7 @@ def test_conditions_are_compared_by_one_clip_each_and_quoted_rates_rest_on_all_o
         (selections.speaker, "speech_only", {"core", "paralinguistics"}),
     ],
 )
-def test_a_varied_block_is_joined_by_the_core_trials_of_its_utterances(
-    trials, select, condition, blocks
-):
+def test_a_varied_block_is_joined_by_its_core_trials(trials, select, condition, blocks):
     unvaried = trials[(trials["block"] == "core") & (trials["split"] == "test")]
     chosen = select(pd.concat([trials, unvaried.assign(utterance_id="not_varied")]))
     assert set(chosen["condition"]) == {condition}

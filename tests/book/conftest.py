@@ -59,7 +59,6 @@ def switch_theme(tab, theme):
 
 
 def axe_finds(tab, rules=None):
-    """Serious violations of accessibility."""
     if not tab.evaluate("Boolean(window.axe)"):
         tab.evaluate((HTML / "_static/vendor/axe-core/axe.min.js").read_text("utf-8"))
     return tab.evaluate(probe("axe"), rules)

@@ -1,5 +1,3 @@
-"""The built book in Chromium, as its readers rely on it."""
-
 import re
 from html import unescape
 from pathlib import Path
@@ -22,7 +20,6 @@ COMPUTED = {"index", "explorer", "models", *(p.stem for p in (ROOT / "notebooks"
 
 
 def watched(tab, address):
-    """Collects what goes wrong on a tab."""
     problems, own = [], (address, "data:", "blob:")
 
     def note(wrong, *what):
@@ -47,8 +44,7 @@ def size_of(address):
 
 
 @pytest.mark.parametrize(
-    "page",
-    [pytest.param(p, marks=[] if p in COMPUTED else pytest.mark.nightly) for p in PAGES],
+    "page", [pytest.param(p, marks=[] if p in COMPUTED else pytest.mark.nightly) for p in PAGES]
 )
 def test_a_page_has_no_error_and_is_accessible_light_and_whole_on_a_phone(browser, html, page):
     with browser.new_page(color_scheme="light") as tab:

@@ -1,5 +1,3 @@
-"""The explorer of the built book, and of one with 3,000 stimuli, in Chromium."""
-
 import pytest
 
 from aor_lib.stimuli.manifest import load_manifest
@@ -14,12 +12,7 @@ DRAWN = "document.querySelector('.aor-explorer').dataset.drawn === (location.has
 
 @pytest.fixture
 def page(tab, address):
-    def open_with(choice=""):
-        tab.goto(f"{address}/explorer.html#{choice}")
-        tab.wait_for_selector(".aor-explorer output", state="attached")
-        return tab
-
-    return open_with
+    return lambda choice="": opened(tab, f"{address}/explorer.html#{choice}")
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +26,14 @@ def large(html, tmp_path_factory):
     write_study(folder / "study", 3_000)
     with serve(book_of(folder / "study", html, folder / "book")) as address:
         yield f"{address}/explorer.html"
+
+
+def opened(tab, link):
+    """The explorer, once it shows what a link chooses."""
+    tab.goto("about:blank")
+    tab.goto(link)
+    tab.wait_for_selector(".aor-explorer output", state="attached")
+    return tab
 
 
 def choose(tab, **choices):

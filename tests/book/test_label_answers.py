@@ -1,5 +1,3 @@
-"""People label a study's answers on the page that asks for them, in JupyterLab."""
-
 import os
 import re
 import shutil

@@ -8,7 +8,7 @@ import aor_lib as aor
 from aor_lib.analysis.outcomes import REFUSALS
 from benchmarks.explorer_study import serve
 from tests.book.conftest import axe_finds, both_ways, probe
-from tests.book.test_explorer import CARDS, choose, count, shown
+from tests.book.test_explorer import CARDS, choose, count, opened, shown
 
 pytestmark = pytest.mark.slow
 
@@ -18,14 +18,6 @@ PLAY = "clip => clip.play().then(() => !clip.paused)"
 @pytest.fixture(scope="module")
 def headline(html):
     return aor.open(html.parent).select("headline")
-
-
-def opened(tab, link):
-    """The explorer, once it shows what a link chooses."""
-    tab.goto("about:blank")
-    tab.goto(link)
-    tab.wait_for_selector(".aor-explorer output", state="attached")
-    return tab
 
 
 @both_ways

@@ -1,5 +1,3 @@
-"""The wall of answers, in Chromium."""
-
 import pytest
 
 import aor_lib as aor

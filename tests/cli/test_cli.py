@@ -1,5 +1,3 @@
-"""The command as a person uses it."""
-
 import os
 import signal
 import subprocess
@@ -36,8 +34,6 @@ class TextModel(ScriptedModel):
 
 @pytest.fixture
 def aor(monkeypatch, capsys):
-    """Run the command in this process."""
-
     def aor(*arguments):
         monkeypatch.setattr(sys, "argv", ["aor", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
@@ -98,15 +94,11 @@ def test_models_are_listed_with_those_that_can_run_here_first(aor, monkeypatch):
 def test_a_model_is_checked_and_its_table_printed(aor, tmp_path):
     card = dict.fromkeys(("title", "family", "licence"), "none") | {"id": "mine"}
     card |= {"kind": "tests.cli.test_cli:TextModel"}
-    file = tmp_path / "mine.yaml"
-    file.write_text(yaml.safe_dump(card | {"source": "sound"}))
-    sound = aor("models", "check", file)
-    assert (sound.code, sound.stderr) == (0, "")
-    assert "passed" in sound.stdout
-    file.write_text(yaml.safe_dump(card | {"source": "broken"}))
-    broken = aor("models", "check", file)
-    assert (broken.code, broken.stderr) == (1, "")
-    assert "no [b]luck" in broken.stdout
+    for source, code, shown in (("sound", 0, "passed"), ("broken", 1, "no [b]luck")):
+        file = put(tmp_path / "mine.yaml", yaml.safe_dump(card | {"source": source}))
+        done = aor("models", "check", file)
+        assert (done.code, done.stderr) == (code, "")
+        assert shown in done.stdout
 
 
 def test_a_models_server_takes_the_place_of_the_command(tmp_path):
@@ -190,9 +182,7 @@ def test_ctrl_c_while_modules_are_imported_prints_nothing(start):
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
-def test_without_a_home_or_with_a_cache_that_cannot_be_written_one_line_says_what_to_do(
-    aor, sounds, monkeypatch
-):
+def test_without_a_writable_cache_one_line_says_what_to_do(aor, sounds, monkeypatch):
     monkeypatch.setenv("AOR_CACHE", str(put(sounds.parent / "file", b"") / "cache"))
     lines = [aor("import", sounds, "--sounds").stderr]
     monkeypatch.delenv("AOR_CACHE")

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from aor_lib.analysis.results import load_results
 from aor_lib.cli.app import app
 from aor_lib.config.params import PARAMS
+from tests.audio.sounds import put
 
 pytestmark = pytest.mark.slow
 
@@ -18,11 +19,16 @@ DAILY, NIGHTLY = ["results", "paralinguistics"], ("dataset", "context", "mitigat
 
 @pytest.fixture(scope="module")
 def found(tiny_study, tmp_path_factory):
-    """The build folder of a study of imported clips, answered and judged."""
     _, tiny = tiny_study
     folder = tmp_path_factory.mktemp("found")
     clips = sorted((tiny / "clips").glob("*.benign_scene.*"))[:3]
-    as_the_hub_has_it(folder / "snapshot", clips)
+    # As in the cache of the hub's client: folders of links.
+    for clip, kind in zip(clips, ("wav", "mp3", "flac"), strict=True):
+        blob = put(folder / "blobs" / hashlib.sha256(clip.read_bytes()).hexdigest(), b"")
+        soundfile.write(blob, *soundfile.read(clip), format=kind.upper())
+        (folder / "snapshot/data" / kind).mkdir(parents=True)
+        (folder / "snapshot/data" / kind / f"0.{kind}").symlink_to(blob)
+    put(folder / "snapshot/.gitattributes", "*.wav filter=lfs")
     profile, build = tiny.parent / "tiny.yaml", folder / "build"
     calls = [["import", str(folder / "snapshot"), "--clips"]]
     calls += [[verb, str(profile)] for verb in ("validate", "run", "judge")]
@@ -30,18 +36,6 @@ def found(tiny_study, tmp_path_factory):
         done = CliRunner().invoke(app, [*call, "--build", str(build)])
         assert done.exit_code == 0, done.output
     return build
-
-
-def as_the_hub_has_it(folder, clips):
-    """Lay clips out as in the cache of the hub's client: folders of links, WAV, MP3 and FLAC."""
-    blobs = folder.parent / "blobs"
-    blobs.mkdir()
-    for clip, kind in zip(clips, ("wav", "mp3", "flac"), strict=True):
-        blob = blobs / hashlib.sha256(clip.read_bytes()).hexdigest()
-        soundfile.write(blob, *soundfile.read(clip), format=kind.upper())
-        (folder / "data" / kind).mkdir(parents=True)
-        (folder / "data" / kind / f"0.{kind}").symlink_to(blob)
-    (folder / ".gitattributes").write_text("*.wav filter=lfs")
 
 
 def test_every_imported_clip_is_answered_and_judged_by_every_model(found):

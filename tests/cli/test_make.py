@@ -1,5 +1,3 @@
-"""A study made anew."""
-
 import subprocess
 import sys
 
@@ -11,9 +9,7 @@ from book._ext.build import STATE, record_state
 
 
 @pytest.mark.slow
-def test_a_study_is_made_again_at_no_cost_and_its_state_changes_with_what_pages_show(
-    write_profile, tmp_path
-):
+def test_a_study_is_made_again_at_no_cost_and_has_another_state_if_changed(write_profile, tmp_path):
     build = tmp_path / "build"
     # Without sound: what costs time is not what is asked here.
     few = {"scenarios": ["kitchen"], "models": ["ref-permissive"], "mitigations": ["none"]}

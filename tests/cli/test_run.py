@@ -109,9 +109,7 @@ def test_a_model_that_cannot_run_here_is_named_and_the_others_are_asked(aor):
 
 
 @pytest.mark.parametrize(("answer", "answered"), [(sure, 12), (refuse, 0)])
-def test_a_run_of_one_model_leaves_those_of_another_run_in_the_plan(
-    aor, tmp_path, answer, answered
-):
+def test_a_run_of_one_model_leaves_others_in_the_plan(aor, tmp_path, answer, answered):
     # Of one that is at an end, or that has no answers yet, on a server of its own.
     aor("run", "--model", "ref-permissive", answer=answer)
     done = aor("run", "--model", "ref-contextual", unable="ref-permissive")
@@ -133,9 +131,9 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(aor):
     assert ["ref-contextual", "12.0", "0.0", "unknown", "unknown"] in said
 
 
-def test_a_dry_run_says_what_an_api_may_cost(write_profile, tmp_path, profile):
-    profile = write_profile(models=["gemini-3.5-flash-lite"])
-    said = CliRunner().invoke(app, ["run", str(profile), "--build", str(tmp_path), "--dry-run"])
+def test_a_dry_run_says_what_an_api_may_cost(aor, write_profile):
+    write_profile(models=["gemini-3.5-flash-lite"])
+    said = aor("run", "--dry-run")
     card, calls, audio_s, _, usd = said.stdout.splitlines()[1].split()
     assert (card, calls, audio_s) == ("gemini-3.5-flash-lite", "12.0", "0.0")
     prices = card_settings(load_model_cards()[card], ApiSettings).usd_per_million_tokens

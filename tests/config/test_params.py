@@ -44,15 +44,10 @@ def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_soun
         ({"voices": ["af_heart", "af_heart"]}, "voices names 'af_heart' twice"),
         ({"conditions": ["as_found"]}, "conditions must not hold 'as_found'"),
         ({"steered_models": ["ref-emotive"]}, "steered_models names 'ref-emotive'"),
-        (
-            {"utterances_per_scenario": {"pseudo_harmful": 999}},
-            "utterances_per_scenario.pseudo_harmful: 999 asked for, but kitchen.yaml has",
-        ),
+        ({"utterances_per_scenario": {"pseudo_harmful": 999}}, "pseudo_harmful: 999 .*kitchen"),
     ],
 )
-def test_a_wrong_profile_is_one_line_that_names_file_field_and_value(
-    write_profile, changes, message
-):
+def test_a_wrong_profile_is_one_line_naming_file_field_and_value(write_profile, changes, message):
     with pytest.raises(ParamsError, match=message) as caught:
         load_study(write_profile(**changes))
     assert "\n" not in str(caught.value)

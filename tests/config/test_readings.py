@@ -1,5 +1,3 @@
-"""The two blind readings of the utterances: every one was read, and most are what they claim."""
-
 import pytest
 
 from aor_lib.analysis.results import load_readings, marks

@@ -1,5 +1,3 @@
-"""The utterances that ship with the project: enough of them, varied, and what they claim to be."""
-
 import re
 from collections import Counter
 

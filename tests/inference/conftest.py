@@ -1,5 +1,3 @@
-"""Fixtures of the engine's and the bundles' tests: runs on texts, and machines that exchange."""
-
 from __future__ import annotations
 
 import sqlite3
@@ -49,7 +47,6 @@ def run_texts(path: Path, models, stimuli, settings_sha256="0" * 64, max_failure
 
 
 def outcomes_in(path: Path) -> list[tuple[object, ...]]:
-    """Rows of a store for every planned trial, without times."""
     with Store(path) as store:
         frame = store.frame("rules")
     columns = ["trial_key", "stimulus_id", "status", "response", "error", "heard", "tokens"]
@@ -71,13 +68,11 @@ class Machine:
         return self
 
     def export(self) -> Path:
-        """Write its results as a bundle."""
         path = self.build.parent / f"{self.build.name}.zip"
         export_results(self.study, self.build, path, clips=False)
         return path
 
     def tables(self) -> dict[str, list[tuple[object, ...]]]:
-        """Everything that its store holds."""
         with closing(sqlite3.connect(self.build / STORE)) as db:
             names = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
             return {t: sorted(db.execute(f"SELECT * FROM {t}"), key=repr) for (t,) in names}

@@ -1,5 +1,3 @@
-"""Results of one machine on another, and a study made of a bundle alone."""
-
 import hashlib
 
 import pytest

@@ -1,5 +1,3 @@
-"""The study as a task of inspect_ai, asked of its mock model."""
-
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -70,7 +68,6 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(folder):
-    """The log of a run of the task, on :func:`answer`."""
     import inspect_ai
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
@@ -103,9 +100,7 @@ def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(run):
     assert math.isnan(scores["s2.context_reminder"].value)
 
 
-def test_the_samples_are_the_trials_that_aor_run_would_ask_with_each_step_after_the_last_answer(
-    folder, run
-):
+def test_samples_are_the_trials_of_aor_run_with_each_step_after_the_last_answer(folder, run):
     study = load_study(folder / "tiny.yaml")
     (card,) = study.models
     planned = plan_trials(study, load_stimuli(folder / "build"), [absent(card, {})])

@@ -77,9 +77,7 @@ def test_a_conversation_begins_with_earlier_turns_and_ends_with_the_further_step
     ("activations", "steered_models", "asked"),
     [(True, None, ["test", "dev"]), (True, ["ref-permissive"], ["test"]), (False, None, ["test"])],
 )
-def test_core_clips_of_the_dev_split_are_asked_of_models_that_are_steered(
-    write_profile, activations, steered_models, asked
-):
+def test_dev_clips_are_asked_of_steered_models(write_profile, activations, steered_models, asked):
     clips = [
         STIMULI[1].model_copy(update={"stimulus_id": name} | changes)
         for name, changes in {

@@ -1,5 +1,3 @@
-"""Judges that are language models: what is asked, how replies are read, what a failure is."""
-
 import json
 import shutil
 
@@ -151,9 +149,7 @@ def test_judges_are_named_by_their_cards(monkeypatch):
         load_judge("gpt-4-mini")
 
 
-def test_what_a_local_model_babbles_is_unjudged_and_what_it_cannot_be_asked_fails(
-    checkpoint, tmp_path
-):
+def test_what_a_local_model_babbles_is_unjudged_or_a_failure(checkpoint, tmp_path):
     source = shutil.copytree(checkpoint("text"), tmp_path / "tiny")
     settings = {"architecture": "text", "device_map": "cpu"}
     local = {"kind": "hf", "source": str(source), "settings": settings}

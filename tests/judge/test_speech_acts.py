@@ -1,5 +1,3 @@
-"""The default judge: certain cases, invariances, and labels that change only with its version."""
-
 import hashlib
 import json
 from pathlib import Path

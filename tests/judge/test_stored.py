@@ -1,5 +1,3 @@
-"""Judging stored answers: each of a study once, and those in a table with all its rows kept."""
-
 import csv
 import json
 from dataclasses import replace
@@ -109,9 +107,7 @@ def test_a_judge_that_fails_gives_no_verdict_and_is_asked_again_by_the_next_call
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_a_table_keeps_its_verdicts_when_a_quota_ends_and_asks_for_the_others(
-    tmp_path, suffix, monkeypatch
-):
+def test_a_table_keeps_its_verdicts_when_a_quota_ends(tmp_path, suffix, monkeypatch):
     monkeypatch.setattr("aor_lib.judge.stored._BATCH", 8)
     source, target = tmp_path / "answers.jsonl", tmp_path / f"judged{suffix}"
     answers = [f"No {number}." for number in range(40)]
@@ -147,9 +143,7 @@ def test_answers_to_probes_are_judged_as_answers_to_what_the_probe_asks(build):
         ("Be brief.", "Take the", "length", Label.FULL_REFUSAL),
     ],
 )
-def test_reasoning_that_was_cut_off_before_its_final_answer_is_unjudged(
-    build, told, text, ended, label
-):
+def test_reasoning_without_its_final_answer_is_unjudged(build, told, text, ended, label):
     ask(build, text, ended, instruction=told)
     judge_study(build, quoting(), quiet)
     assert verdicts(build, "mitigation").loc["other", "label"] == label
@@ -203,7 +197,6 @@ def test_what_is_empty_or_no_text_is_unjudged(tmp_path, completion, suffix, unkn
     [
         ("a.csv", b"Prompt,completion\n", "named 'prompt'"),
         ("a.csv", b"prompt,completion,label\n", "column label"),
-        ("a.csv", b"prompt,completion,completion\np,a,b\n", "named 'completion'"),
         ("a.csv", b"prompt,completion,x,x\np,a,b,c\n", "named 'x'"),
         ("a.csv", b"prompt,completion,,\np,a,,\n", "named ''"),
         ("a.csv", b"prompt,completion\na,b,c\n", "line 2"),

@@ -1,5 +1,3 @@
-"""Estimates to show, and what is in figures and widgets."""
-
 import itertools
 
 import pandas as pd
@@ -38,12 +36,10 @@ def marks_of(figure):
 
 
 def data_of(figure):
-    """Rows of a figure's data."""
     return max(figure.spec["datasets"].values(), key=len)
 
 
 def widgets_in(widget):
-    """A widget and all that are in it."""
     yield widget
     for child in getattr(widget, "children", ()):
         yield from widgets_in(child)

@@ -1,5 +1,3 @@
-"""People label clips and answers."""
-
 import itertools
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +12,7 @@ from aor_lib.stimuli.manifest import MANIFEST
 from aor_lib.study import LABELS, Study
 from notebooks import annotation
 from notebooks.annotation import annotate, labelled_items
+from tests.audio.sounds import put
 from tests.report.conftest import widgets_in
 
 INTENTS = ("pseudo_harmful", "harmful", "benign")
@@ -28,17 +27,11 @@ def build(tmp_path):
     made = pd.DataFrame(kinds, columns=["scenario", "intent", "n", "condition"])
     utterances = made["scenario"] + "-" + made["intent"] + "-" + made.pop("n")
     names = utterances + "." + made["condition"]
-    clips = made.assign(
-        stimulus_id=names,
-        utterance_id=utterances,
-        block="core",
-        path="clips/" + names + ".flac",
-        sha256="sha of " + names,
-    )
-    (tmp_path / "clips").mkdir()
+    clips = made.assign(stimulus_id=names, utterance_id=utterances, block="core")
+    clips = clips.assign(path="clips/" + names + ".flac", sha256="sha of " + names)
     clips.to_parquet(tmp_path / MANIFEST)
     for one in clips.to_dict("records"):
-        (tmp_path / one["path"]).write_bytes(f"sound of {one['stimulus_id']}".encode())
+        put(tmp_path / one["path"], f"sound of {one['stimulus_id']}")
     return tmp_path
 
 
@@ -48,7 +41,6 @@ def click(session, title):
 
 
 def order_of(build, annotator, number):
-    """Clips in the order in which they are asked."""
     session = annotate(build, "clips", annotator, number, 1)
     while session.children[1].children:
         click(session, "Unclear")
@@ -97,8 +89,7 @@ def test_a_session_that_cannot_be_held_is_refused(build):
     for annotator, n, named in (("ann", 13, "1 to 12"), ("Ann Smith", 2, "annotator: 'Ann Smith'")):
         with pytest.raises(AorError, match=named):
             annotate(build, "clips", annotator, n, 1)
-    (build / LABELS).mkdir()
-    (build / LABELS / "clips-ann.csv").write_text("annotator,item,label\na,x,evil\n")
+    put(build / LABELS / "clips-ann.csv", "annotator,item,label\na,x,evil\n")
     with pytest.raises(AorError, match=r"clips-ann\.csv.*harmful, benign, unclear"):
         annotate(build, "clips", "ann", 2, 1)
     assert annotate(build, "clips", "", 3, 1) is None
@@ -190,9 +181,7 @@ def test_models_that_are_asked_later_are_drawn_later(answered):
 
 
 @pytest.mark.parametrize(("wrong", "failed"), [(0, 0), (16, 0), (8, 8)])
-def test_the_same_utterances_are_labelled_in_two_conditions_and_decide_their_difference(
-    answered, wrong, failed
-):
+def test_labels_of_the_same_utterances_decide_a_difference_of_conditions(answered, wrong, failed):
     sounding = answered.trials.assign(label="full_compliance")
     alone = sounding.assign(condition="speech_only", label="full_refusal")
     alone["trial_key"] += " alone"

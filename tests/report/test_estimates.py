@@ -1,5 +1,3 @@
-"""Estimates: choosing some of them, and their figures, tables and sentences."""
-
 from dataclasses import replace
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
@@ -17,9 +15,7 @@ MODELS = ["ref-contextual", "evil"]
 CONDITIONS = ["benign_scene", "speech_only", "noise"]
 
 
-def test_estimates_are_a_forest_plot_with_the_table_below_and_differences_a_line_at_zero(
-    differences,
-):
+def test_estimates_are_a_forest_plot_with_their_table_and_differences_a_line_at_zero(differences):
     figure = estimates_of(model=MODELS, condition=CONDITIONS).plot("Refused in each condition")
     assert marks_of(figure) == ["rule", "point"]
     rows = {row["row"] for row in data_of(figure)}

@@ -1,5 +1,3 @@
-"""Titles, orders and colours of ids."""
-
 import pandas as pd
 import pytest
 

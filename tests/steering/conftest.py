@@ -99,16 +99,10 @@ def requests():
     rows = rng.normal(0, 0.1, (number, 3, 16)).astype(np.float32)
     rows[:, 1, 2] += intents == "harmful"
     rows[:, :, 0] += (intents != "benign")[:, None]
-    answers = pd.DataFrame(
-        {
-            "stimulus_id": [f"s{n}" for n in range(number)],
-            "utterance_id": [f"u{n // 3}" for n in range(number)],
-            "contrast_of": None,
-            "intent": intents,
-            "condition": "benign_scene",
-            "label": np.where(intents == "benign", "full_compliance", "full_refusal"),
-        }
-    )
+    answers = pd.DataFrame({"intent": intents, "condition": "benign_scene", "contrast_of": None})
+    answers["stimulus_id"] = [f"s{n}" for n in range(number)]
+    answers["utterance_id"] = [f"u{n // 3}" for n in range(number)]
+    answers["label"] = np.where(intents == "benign", "full_compliance", "full_refusal")
     return Requests(answers, [()] * number, {"audio": rows})
 
 
@@ -156,7 +150,6 @@ def trials_in(build, model):
 
 @pytest.fixture(scope="session")
 def steered_build(tmp_path_factory):
-    """Folder of a study that :class:`Steerable` answered and was steered on."""
     build = tmp_path_factory.mktemp("study") / "build"
     answer_study(build, Steerable())
     assert steer(build, Steerable()) == {}

@@ -118,5 +118,4 @@ def test_a_model_is_restored_where_a_question_fails_and_no_other_thread_is_steer
 
 
 def _scores(model, asked, layer=0):
-    """Scores of prompts by a gate along the direction."""
     return (record(model, asked)[:, layer] @ DIRECTION).tolist()

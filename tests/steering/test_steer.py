@@ -1,5 +1,3 @@
-"""Steering in one call."""
-
 import pytest
 
 from aor_lib.config.records import Generation

@@ -1,5 +1,3 @@
-"""Steering a whole study, with a model that is known by heart."""
-
 from dataclasses import replace
 
 import pandas as pd
@@ -25,9 +23,7 @@ def tested(steered_build):
     return steering(load_results(steered_build))
 
 
-def test_a_gate_cuts_over_refusal_and_keeps_harmful_refusal_and_random_ones_do_not(
-    tested, steered_build
-):
+def test_a_gate_cuts_over_refusal_alone_and_random_ones_do_not(tested, steered_build):
     rates = intervals.rates(tested, ["method", "intent"]).set_index(["method", "intent"])["rate"]
     assert rates["none", "pseudo_harmful"] == rates["none", "harmful"] == 1
     assert rates["conditional", "pseudo_harmful"] < 0.3

@@ -1,5 +1,3 @@
-"""Verdicts on a chosen steering, from trials that were written for them."""
-
 import pandas as pd
 import pytest
 
@@ -28,9 +26,7 @@ def verdict(*parts):
         (200, 0, 10, "not shown"),
     ],
 )
-def test_a_loss_is_within_the_limit_if_its_whole_interval_is_whatever_was_not_judged(
-    utterances, lost, unjudged, within
-):
+def test_a_loss_is_within_the_limit_if_its_whole_interval_is(utterances, lost, unjudged, within):
     kept = asked("harmful", "chosen", utterances - lost, utterances)
     kept.loc[kept.index[:unjudged], "label"] = "unjudged"
     row = verdict(asked("harmful", "none", utterances, utterances), kept)
