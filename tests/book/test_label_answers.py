@@ -50,7 +50,7 @@ def test_two_people_and_a_tie_break_correct_the_rates_in_a_browser(lab, tmp_path
         tab.locator(".lm-MenuBar-itemLabel", has_text=re.compile("^Run$")).click()
         tab.get_by_text("Run All Cells", exact=True).click()
         progress = cells.nth(2).locator(".widget-label").first
-        expect(progress).to_have_text(re.compile(r"^0 of"))
+        expect(progress).to_have_text(re.compile(r"^0 of"), timeout=60_000)  # the cells run
         tab.wait_for_function(RUNS)
         asked = int(progress.inner_text().split()[2])
         for place in range(asked):
