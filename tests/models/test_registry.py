@@ -24,7 +24,7 @@ def test_a_card_says_what_the_model_is_and_what_it_needs(card):
         assert claimed_capabilities(card).text_only == (card.family != "OpenAI")
         return
     if card.kind == "llama_cpp":
-        assert len(card.revision) == 40 or "no commit" in card.note
+        assert len(card.revision) == 40 or "do not know the commit" in card.note
         for wrong in ({"max_retries": -1}, {"timeout_s": 0}):
             with pytest.raises(ParamsError, match=min(wrong)):
                 claimed_capabilities(card.model_copy(update={"reach": wrong}))

@@ -41,7 +41,7 @@ def test_a_command_starts_the_cards_model_in_its_revision_with_sounds_and_no_pic
     assert (program, verb, model) == ("vllm", "serve", served.source)
     options = dict(itertools.pairwise(flags))
     assert options["--revision"] == served.revision
-    assert len(served.revision) == 40 or "no commit" in served.note
+    assert len(served.revision) == 40 or "do not know the commit" in served.note
     limits = json.loads(options["--limit-mm-per-prompt"])
     # The longest history of the study has five clips in all.
     assert limits.pop("audio") == served.reach.get("clips", 5)
