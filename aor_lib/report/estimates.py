@@ -55,7 +55,7 @@ class Estimates:
     about
         What the estimates are of, in words: the title of their axis.
     basis
-        ``as judged``, or corrected by people's labels, which charts and captions of tables add.
+        ``as judged``, or corrected using human labels, which charts and captions of tables add.
     clips
         Address at which the clips of a row can be heard; empty if there is none.
 
@@ -126,7 +126,7 @@ class Estimates:
             ]
         if "labelled" in frame and frame["labelled"].any():
             columns["As judged"] = [shown(self.measure, value) for value in frame["as_judged"]]
-            columns["Labels of people"] = frame["labelled"].astype(str).tolist()
+            columns["Human labels"] = frame["labelled"].astype(str).tolist()
         if "p_holm" in frame:
             written = frame["p_holm"].map("{:.3f}".format).mask(frame["p_holm"] < 0.001, "< 0.001")
             columns["p (Holm)"] = written.mask(frame["p_holm"].isna(), "not tested").tolist()

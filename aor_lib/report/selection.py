@@ -258,4 +258,4 @@ def _basis(estimates: pd.DataFrame) -> str:
         return "as judged"
     judged = estimates["as_judged"].notna()  # what has no answer needs no label
     where = "" if estimates.loc[judged, "labelled"].all() else " where there are any"
-    return f"corrected by people's labels{where}"
+    return f"corrected using human labels{where}"

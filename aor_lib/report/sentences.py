@@ -145,7 +145,7 @@ def _listed(estimates: Estimates, rows: pd.DataFrame, keys: Iterable[str]) -> st
 
 def _estimate(estimates: Estimates, row: Mapping[Any, Any], of: str = "") -> str:
     reach, size = interval(estimates.measure, row), sample_size(row)
-    by_people = row.get("labelled") and f"corrected by {row['labelled']} labels of people"
+    by_people = row.get("labelled") and f"corrected using {row['labelled']} human labels"
     details = [of, reach and f"95% interval {reach}", size and f"n = {size}", by_people]
     value = shown(estimates.measure, row[estimates.measure], unit=True)
     return f"{estimates.linked(value, row)} ({', '.join(map(str, filter(None, details)))})"

@@ -62,6 +62,6 @@ def test_two_people_and_a_tie_break_correct_the_rates_in_a_browser(lab, tmp_path
         assert asked >= 40 or annotator == "cyn"
     cells.nth(3).locator(".cm-content").click()
     tab.keyboard.press("Shift+Enter")
-    cells.nth(3).get_by_text("(corrected by people's labels)").wait_for()
+    cells.nth(3).get_by_text("(corrected using human labels)").wait_for()
     labelled = aor.open(tmp_path).select("context").rates("condition").frame["labelled"]
     assert (labelled > 0).sum() >= 20

@@ -165,7 +165,7 @@ def test_two_peoples_labels_and_a_tie_break_correct_the_rates(answered):
     assert after["rate"].max() == pytest.approx(0.25 + 0.75 / 8)
     made = answered.select("headline").rates()
     for shown in (made.sentences().markdown, made.table("Refused").html, made.plot("Refused").html):
-        assert "corrected by " in shown
+        assert "corrected using " in shown
     assert "as judged" in answered.select("headline").detection().table("Sensitivity").html
     assert not labelled(answered, "dan", lambda text: True)
 
@@ -200,4 +200,4 @@ def test_labels_of_the_same_utterances_decide_a_difference_of_conditions(answere
     assert row["low"] <= row["difference"] <= row["high"]
     assert (row["p_holm"] < 0.05) == (wrong == 0)
     assert row["withheld"] == (failed > 0)  # though not by the judge's labels
-    assert "orrected by people" in change.sentences().markdown
+    assert "orrected using human" in change.sentences().markdown
