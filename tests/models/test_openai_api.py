@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -235,7 +236,9 @@ def test_a_restarted_server_is_waited_for_and_it_is_said_once(server, caplog, ba
 
 
 def test_a_wait_that_is_interrupted_leaves_the_next_one_its_time(server, monkeypatch):
-    main, model = threading.main_thread().ident, OpenAIModel(card(server, restart_s=1e-9))
+    main, model = threading.main_thread().ident, OpenAIModel(card(server, restart_s=60))
+    times = SimpleNamespace(monotonic=iter([0.0, 1000.0]).__next__)
+    monkeypatch.setattr(f"{OpenAIModel.__module__}.time", times)
     log = logging.getLogger(OpenAIModel.__module__)
     monkeypatch.setattr(log, "warning", lambda _: signal.pthread_kill(main, signal.SIGINT))
     server.reply = lambda _: error(503, "loading", retry_after="60")
