@@ -1,5 +1,3 @@
-"""The API adapter, through the real SDK, against a server on this machine."""
-
 import base64
 import io
 import itertools
