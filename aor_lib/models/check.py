@@ -175,7 +175,7 @@ CHECKS: dict[Callable[[CheckedModel], str | None], str] = {
     _batch_equals_single: "Keep the order, pad on the left with attention masks, or batch_size: 1.",
     _takes_an_instruction: "Without a system turn, put its text at the start of the user's.",
     _text_only: "Mend it, or declare text_only=False: no trial without audio is planned then.",
-    _multi_turn: "Pass on every turn; an adapter of your own may declare multi_turn=False instead.",
+    _multi_turn: "Pass on every turn, or declare multi_turn=False (two refusals fail, too).",
     _failures_are_typed: "Catch what one conversation raises, and return a Failure in its place.",
 }
 """The checks, which return what they saw or raise ``Failed`` or ``Skipped``; how to mend each."""

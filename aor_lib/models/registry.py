@@ -111,6 +111,7 @@ def _adapter(card: ModelCard) -> Any:
     except ModuleNotFoundError as error:
         if error.name and not f"{module}.".startswith(f"{error.name}."):
             raise ModelError(f"{card.id} needs the package {error.name}") from error
-        raise ParamsError(f"model {card.id}: kind: {card.kind}: {error}") from error
+        problem = f"{error}; is its folder in PYTHONPATH?"
+        raise ParamsError(f"model {card.id}: kind: {card.kind}: {problem}") from error
     except AttributeError as error:
         raise ParamsError(f"model {card.id}: kind: {card.kind}: {error}") from error
