@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell
 
 import aor_lib
 from aor_lib.models import registry
-from aor_lib.models.base import Answer, Failure
+from aor_lib.models.base import Answer, Failure, Turn
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = ROOT / "notebooks"
@@ -39,17 +39,18 @@ def test_a_notebook_is_committed_without_outputs_and_with_parameters_that_it_use
         assert re.search(rf"\b{parameter}\b", "\n".join(others)), parameter
 
 
-def test_a_model_with_a_word_filter_keeps_failures_and_reads_only_what_was_heard(monkeypatch):
-    base = SimpleNamespace(answer=lambda conversations, generation: conversations)
+def test_a_model_with_a_word_filter_keeps_failures_and_reads_what_was_asked(monkeypatch):
+    kept = [Failure("kill"), Answer("Kill it.", 3, {"transcript": "Wait."}), Answer("Cut.", 2)]
+    answers = [*kept, Answer("", 1, {"transcript": "Kill!"}), Answer("", 1)]
+    base = SimpleNamespace(answer=lambda conversations, generation: answers)
     monkeypatch.setattr(registry, "load_model", lambda name: base)
     names = {}
     code = "\n".join(sources("add_a_model", "code"))
     exec(code[code.index("import re\n") : code.index("first = ")], names)  # noqa: S102
-    kept = [Failure("kill"), Answer("Kill it.", 3, {"transcript": "Wait."}), Answer("Cut.", 2)]
-    asked = [*kept, Answer("", 1, {"transcript": "Kill!"})]
-    *others, refused = names["WordFilter"](None).answer(asked, None)
+    asked = [(Turn("user", text=text),) for text in ("kill", None, "Wait.", None, "Kill!")]
+    *others, heard, read = names["WordFilter"](SimpleNamespace(revision="1")).answer(asked, None)
     assert others == kept
-    assert (bool(refused.text), refused.heard) == (True, asked[-1].heard)
+    assert (bool(heard.text), heard.text, heard.heard) == (True, read.text, answers[-2].heard)
 
 
 @pytest.mark.parametrize("name", CELLS)
