@@ -1,5 +1,3 @@
-"""Recordings of others enter the sound bank, and scenes take them by their labels."""
-
 import json
 
 import numpy as np

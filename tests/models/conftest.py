@@ -1,5 +1,3 @@
-"""Fixtures of the tests of checkpoints, and of models behind an API."""
-
 import json
 import shutil
 

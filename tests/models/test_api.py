@@ -1,5 +1,3 @@
-"""The cap on spend, what requests cost, and responses read as answers or failures."""
-
 import contextlib
 
 import pytest

@@ -1,5 +1,3 @@
-"""The conformance check: sound models pass it, and every way of being broken is found."""
-
 import hashlib
 import itertools
 

@@ -1,5 +1,3 @@
-"""The Hugging Face adapter, on tiny random checkpoints that it loads by their paths."""
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -3,7 +3,6 @@ import io
 import itertools
 import logging
 import re
-import signal
 import socket
 import threading
 from types import SimpleNamespace
@@ -18,6 +17,7 @@ from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.asking import provenance_of
+from aor_lib.models import openai_api
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
 from aor_lib.models.openai_api import OpenAIModel
@@ -234,11 +234,25 @@ def test_a_restarted_server_is_waited_for_and_it_is_said_once(server, caplog, ba
 
 
 def test_a_wait_that_is_interrupted_leaves_the_next_one_its_time(server, monkeypatch):
-    main, model = threading.main_thread().ident, OpenAIModel(card(server, restart_s=60))
-    times = SimpleNamespace(monotonic=iter([0.0, 1000.0]).__next__)
-    monkeypatch.setattr(f"{OpenAIModel.__module__}.time", times)
-    log = logging.getLogger(OpenAIModel.__module__)
-    monkeypatch.setattr(log, "warning", lambda _: signal.pthread_kill(main, signal.SIGINT))
+    waits, submit, times = threading.Event(), openai_api._submit, iter([0.0, 1000.0])
+
+    def interrupted(coroutine):
+        waits.clear()
+        future = submit(coroutine)
+        future.add_done_callback(lambda _: waits.set())
+
+        def result():
+            waits.wait()
+            if future.done():
+                return future.result()
+            raise KeyboardInterrupt
+
+        return SimpleNamespace(result=result, cancel=future.cancel)
+
+    model = OpenAIModel(card(server, restart_s=60))
+    monkeypatch.setattr(openai_api, "_submit", interrupted)
+    monkeypatch.setattr(openai_api, "time", SimpleNamespace(monotonic=times.__next__))
+    monkeypatch.setattr(openai_api._log, "warning", lambda _: waits.set())
     server.reply = lambda _: error(503, "loading", retry_after="60")
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):

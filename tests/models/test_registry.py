@@ -1,5 +1,3 @@
-"""The registry of the study's models, and models that others add to it."""
-
 import pytest
 
 from aor_lib.config.params import card_settings, load_model_cards

@@ -1,5 +1,3 @@
-"""Prompts of the cascades' language model, and its arithmetic with integers."""
-
 import torch
 
 from aor_lib.audio.hearing.sound_tagger import SoundTags
