@@ -8,7 +8,7 @@ from aor_lib.config.params import PARAMS, ModelCard, load_model_cards
 from aor_lib.config.records import Verdict, content_hash
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.inference.asking import Provenance
-from aor_lib.inference.store import STORE, STUDY, Store, StoreError, open_results
+from aor_lib.inference.store import STORE, STUDY, Store, open_results
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
 from aor_lib.judge.stored import study_judge
 from aor_lib.stimuli.manifest import load_manifest
@@ -20,16 +20,16 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
     The judge is by default the study's own. Verdicts of a judge of the library that has given none
     are made now, and not stored. One row per trial, as :attr:`aor_lib.study.Study.trials`, with its
     :func:`marks`. FileNotFoundError if the study has no manifest, or has not been run; ParamsError
-    if an unknown judge has given no verdict; StoreError if its verdicts are of several versions.
+    if an unknown judge has given no verdict. Of a judge's versions, that with most verdicts counts.
     """
     build = Path(build)
     manifest = load_manifest(build)
     with open_results(build) as store:
         chosen = judge or store.judge() or DEFAULT_JUDGE
         trials = store.frame(chosen)
-        if len(versions := trials.pop("judge_version").dropna().unique()) > 1:
-            several = f"verdicts of {chosen} are of versions {', '.join(sorted(versions))}"
-            raise StoreError(f"{store.path}: {several}; run 'aor judge' until all are of one")
+        versions = trials.pop("judge_version")
+        other = versions.notna() & ~versions.isin(versions.mode().head(1))
+        trials.loc[other, ["label", "p_refusal", "rationale", "flags"]] = None
         if trials["label"].isna().all() and judge is not None:
             if judge not in JUDGES:
                 remedy = f"{did_you_mean(judge, JUDGES)}, or run 'aor judge'"

@@ -57,7 +57,7 @@ class OpenAIModel:
             max_retries=0,  # every try is counted here
             http_client=openai.DefaultAioHttpClient(),
         )
-        if address:  # or whoever serves there would be told what the environment has for OpenAI
+        if not self._client.base_url.host.endswith(".openai.com"):  # nobody else is told who asks
             self._client.organization = self._client.project = None
         _loop()  # here, as several threads that ask at once would each make one
         weakref.finalize(self, lambda client: _submit(client.close()), self._client)

@@ -78,7 +78,7 @@ class Selection:
         Parameters
         ----------
         factor, baseline
-            A column, and the value of it that all other values are compared with.
+            A column, and the value that its others are compared with; in the frame, as in titles.
         by
             Further columns: the comparison is made within each of their values.
         baselines
