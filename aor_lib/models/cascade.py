@@ -47,7 +47,7 @@ class CascadeSettings(CardSettings):
 class Cascade(GradualModel):
     """Answers a conversation after its transcripts; weights are loaded when needed."""
 
-    capabilities = Capabilities(activations=True, at_once=128, side_by_side=True)
+    capabilities = Capabilities(activations=True, at_once=64, side_by_side=True)
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
