@@ -20,7 +20,7 @@ _SCENE_LEVELS = {"speech_only", "neutral_scene", "noise"}
 _SCENE_USE = {
     "uses the scene": "uses the scene: it refuses significantly more in all three controls.",
     "in part": "refuses significantly more over a neutral scene, but not in all three controls.",
-    "not shown": "does not meet the criterion for using the scene.",
+    "not shown": "does not meet the criterion for using the scene (more refusal in all controls).",
     "too few": "has too few utterances for this test.",
 }
 
@@ -84,7 +84,7 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     for value, rows in known.groupby(first, sort=False):
         significant = rows[rows["p_holm"] < SIGNIFICANCE]
         names = _listed(estimates, significant, keys)
-        listed = [f"Refusal differs significantly for {names}."] if len(significant) else []
+        listed = [f"Refusal differs significantly: {names}."] if len(significant) else []
         in_scene = rest == ["level", "baseline"] and set(rows["baseline"]) == {"benign_scene"}
         if in_scene and set(rows.get("intent", ())) == {"pseudo_harmful"}:
             heard = rows[rows["level"].isin(_SCENE_LEVELS)]
@@ -105,17 +105,17 @@ def _known_effects(estimates: Estimates) -> str:
     unexpected = others[others["verdict"] == "unexpected"]
     keys = [key for key in estimates.keys if key not in ("known_effect", "verdict")]
     names, alarms = (_listed(estimates, rows, keys) for rows in (missed, unexpected))
-    alarms = alarms and f": {alarms}"
     few = len(estimates.frame) - len(tested)
     count = f"{len(planted) - len(missed)} of the" if names else "all"
+    of = f"{len(planted)} planted effects{' tested' * bool(few)}"
     silent = (
-        f"{len(unexpected) or 'None'} of the {len(others)} comparisons without a planted effect"
+        f"{len(unexpected) or 'None'} of the {len(others)} comparisons without a planted effect "
+        f"{'are' if len(unexpected) > 1 else 'is'}"
     )
-    verb = "are" if len(unexpected) > 1 else "is"
     told = [
-        len(planted) and f"We recovered {count} {len(planted)} planted effects that we tested.",
+        len(planted) and f"We recovered {count} {of}.",
         names and f"Missed: {names}.",
-        len(others) and f"{silent} {verb} significant after Holm adjustment{alarms}.",
+        len(others) and f"{silent} significant after Holm adjustment{': ' * bool(alarms)}{alarms}.",
         few and f"We did not test {few} comparisons with too few utterances.",
     ]
     return " ".join(map(str, filter(None, told)))

@@ -129,7 +129,7 @@ def looks(
 def _model_looks(models: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Colours and point shapes that differ: each by the id alone, unless another one has it."""
     taken = dict(zip(REFERENCE_MODELS, zip(PALETTE, SHAPES, strict=False), strict=False))
-    taken[WORDS_ONLY] = (NEUTRAL, "cross")
+    taken[WORDS_ONLY] = (NEUTRAL, "triangle-down")
     of_id = [(colour, shape) for colour in PALETTE for shape in SHAPES]
     for model in (*load_model_cards(), *models):  # those with a card have the same in every chart
         first = int(hashlib.sha256(model.encode()).hexdigest(), 16) % len(of_id)

@@ -14,11 +14,11 @@ import aor_lib as aor
 from aor_lib.analysis.selections import REFERENCE_MODELS
 from aor_lib.stimuli.manifest import MANIFEST
 
-_NOBODY = "This build evaluates no audio language model."
+_NOBODY = "This report evaluates no deployed audio language model."
 _INSTRUMENT = (
     "All its models are reference models: one small model, and copies of it that were trained to "
     "refuse in known ways. The pages show whether the study recovers what was planted; they say "
-    "nothing about audio language models."
+    "nothing about deployed models."
 )
 
 
@@ -38,7 +38,7 @@ def banner(asked: pd.DataFrame) -> str:
     """
     titles = asked["title"][asked["kind"] != "cascade"].map(escape)
     if len(titles):
-        return f"Audio language models evaluated in this build: {', '.join(sorted(titles))}."
+        return f"Audio language models evaluated in this report: {', '.join(sorted(titles))}."
     are_reference_models = len(asked) and asked["id"].isin(REFERENCE_MODELS).all()
     return f"{_NOBODY} {_INSTRUMENT}" if are_reference_models else _NOBODY
 

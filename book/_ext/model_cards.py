@@ -176,7 +176,7 @@ def _size(card: ModelCard) -> str:
 
 
 def _memory(card: ModelCard) -> str:
-    return f"{card.memory_gib:g} GiB" if card.memory_gib else "none here"
+    return f"{card.memory_gib:g} GiB" if card.memory_gib else "none on this machine"
 
 
 def _in_yaml(settings: Mapping[str, Any]) -> str:

@@ -120,7 +120,7 @@
     const bar = document.createElement("div");
     bar.className = "aor-chart-tools";
     const rows = Object.values(spec.datasets).flat();
-    if (rows.some((row) => row.clips)) bar.append("Click a point to hear its clips.");
+    if (rows.some((row) => row.clips)) bar.append("Click a point or a bar to hear its clips.");
     const add = (format, address) => {
       const button = document.createElement("button");
       button.type = "button";

@@ -11,9 +11,9 @@ MODELS = pd.DataFrame(
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"omni", "ref-wordbound", "mine"}, "evaluated in this build: &lt;b&gt;omni&lt;/b&gt;."),
+        ({"omni", "ref-wordbound", "mine"}, "evaluated in this report: &lt;b&gt;omni&lt;/b&gt;."),
         ({"ref-wordbound"}, "All its models are reference models"),
-        ({"mine", "ref-wordbound"}, "This build evaluates no audio language model."),
+        ({"mine", "ref-wordbound"}, "This report evaluates no deployed audio language model."),
     ],
 )
 def test_the_banner_says_which_audio_language_models_were_asked(asked, said):
