@@ -31,9 +31,8 @@ mitigation and label, and what ``study.select`` takes: ``headline``, ``context``
 ``speaker``, ``histories``, ``mitigation``, ``steering`` and ``steering_hearing``.
 
 ``model`` is the id of a card in ``params/models``, the path of a card, a ModelCard, or an object
-as in :class:`aor_lib.models.base.AudioModel`. ``steer`` takes lists of
-conversations, which are tuples of turns. The names above are the whole public interface; everything
-else may change.
+as in :class:`aor_lib.models.base.AudioModel`. ``steer`` takes lists of conversations, which are
+tuples of turns. The names above are the whole public interface; everything else may change.
 """
 
 import importlib

@@ -206,6 +206,7 @@ class Study:
     def _with_roles(self, trials: pd.DataFrame) -> pd.DataFrame:
         """Trials with ``role``: none, chosen, tried (another method), random or random_gate."""
         points = self.steering("points")
+        trials = trials[trials["model"].isin(points["model"])]  # others were steered elsewhere
         chosen = points[points["chosen"].eq(True)].set_index("model")["method"]
         role = trials["method"].where(trials["is_control"] | trials["method"].eq("none"), "tried")
         role = role.mask(trials["method"] == trials["model"].map(chosen), "chosen")

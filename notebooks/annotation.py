@@ -137,11 +137,11 @@ def sample_of(
     study = aor.open(build)
     sample: pd.DataFrame = study.people
     frames = [study.select(name).frame for name in ("headline", "context")]
-    trials = pd.concat(frames).drop_duplicates("trial_key")
+    trials = pd.concat(frames).drop_duplicates("trial_key").loc[is_judged]
     groups, pairs = (pd.MultiIndex.from_frame(sample[names]) for names in (_GROUP, _GROUP[:2]))
     asked = trials["intent"].isin(intents) & trials["condition"].isin(conditions)
     new = trials[asked & ~pd.MultiIndex.from_frame(trials[_GROUP[:2]]).isin(pairs)]
-    late = is_judged(trials) & pd.MultiIndex.from_frame(trials[_GROUP]).isin(groups)
+    late = pd.MultiIndex.from_frame(trials[_GROUP]).isin(groups)
     late &= ~trials["trial_key"].isin(sample["trial_key"])
     added = [some for some in (new, trials[late]) if len(some)]
     if not added:

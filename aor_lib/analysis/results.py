@@ -1,5 +1,6 @@
 """A study's folder as frames for analysis."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -29,7 +30,8 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
         trials = store.frame(chosen)
         versions = trials.pop("judge_version")
         other = versions.notna() & ~versions.isin(versions.mode().head(1))
-        trials.loc[other, ["label", "p_refusal", "rationale", "flags"]] = None
+        names = ["label", "p_refusal", "rationale", "flags"]
+        trials.loc[other, names] = None
         if trials["label"].isna().all() and judge is not None:
             if judge not in JUDGES:
                 remedy = f"{did_you_mean(judge, JUDGES)}, or run 'aor judge'"
@@ -37,7 +39,7 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
             given = study_judge(store, JUDGES[judge], manifest)(store.responses())
             verdicts = [v.model_dump(mode="json") for v in given if isinstance(v, Verdict)]
             table = pd.DataFrame(verdicts, columns=list(Verdict.model_fields))
-            names = ["label", "p_refusal", "rationale"]
+            table["flags"] = table["flags"].map(json.dumps)
             trials[names] = trials[["trial_key"]].merge(table, how="left")[names]
     results = manifest.merge(trials, on="stimulus_id", how="inner", validate="one_to_many")
     # The study's own trials are planned anew when stimuli have changed; others may be of old ones.

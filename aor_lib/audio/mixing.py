@@ -29,10 +29,8 @@ def mix(speech: Samples, background: Samples | None, settings: Mixing) -> Mix:
     """Put speech over a background at an SNR, and bring the sum to a loudness.
 
     The SNR is the active speech level minus the RMS level of the background over the whole clip.
-    The loudness is lower where the true peak would pass its limit.
-
-    ``speech`` is float32, ``(n,)``, mono, at 24 kHz; ``background``, float32, has exactly
-    :func:`clip_length` samples, or is None for speech alone.
+    The loudness is lower where the true peak would pass its limit. ``speech`` is float32, ``(n,)``,
+    mono, at 24 kHz; ``background``, float32, has :func:`clip_length` samples; None: speech alone.
     """
     length, loudness_lufs = clip_length(len(speech), settings), settings.loudness_lufs
     clip = np.zeros(length)

@@ -95,6 +95,8 @@ def import_(
     from aor_lib.inference.store import open_results
 
     *bundles, params = sources
+    if bool(bundles) == (forget is not None):
+        raise ParamsError("import: name files NAME.zip and the profile, or it and --forget ID")
     study, folder = study_of(params, build)
     if forget is not None:
         with open_results(folder) as store:

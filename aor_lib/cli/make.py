@@ -66,17 +66,19 @@ def run_stages(stages: Sequence[Stage]) -> None:
 def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
     """Stages that bring a study up to date."""
     from aor_lib.inference.engine import load_models, run_study
+    from aor_lib.judge import load_judge
     from aor_lib.models.base import ModelError
 
     def ask() -> None:
         with progress("trials") as report:
             lacking = run_study(study, folder, report, partial(typer.echo, err=True))
-        # What a content filter blocks is never answered: the study is judged without it.
-        if lacking - {"blocked"}:
+        # Some trials are blocked or fail each time: the study is judged without them.
+        if "missing" in lacking:
             raise typer.Exit(1)
 
+    load_judge(study.profile.judge)
     _, unable = load_models(study.models)
-    if unable:  # said before hours are spent on stimuli
+    if unable:  # said, as of the judge, before hours are spent on stimuli
         raise ModelError(f"{'; '.join(unable.values())}; 'aor models list' says what each needs")
     return [
         ("stimuli", partial(data, params, folder)),

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -67,9 +68,8 @@ def launch(
     card = load_card(model)
     if card.launch is None:
         raise ParamsError(f"model {card.id}: launch: its card has none: it runs without a server")
-    command = [*shlex.split(card.launch), "--port", str(port), *(flags or ())]
-    typer.echo(shlex.join(command), err=True)
-    try:
-        os.execvp(command[0], command)
-    except OSError as error:
-        raise ModelError(f"{card.id} needs the command {command[0]!r}: {error}") from error
+    server, command = shlex.split(card.launch)[0], shlex.join(["--port", str(port), *(flags or ())])
+    if shutil.which(server) is None:
+        raise ModelError(f"{card.id} needs the command {server!r}, which is not installed")
+    typer.echo(command := f"{card.launch} {command}", err=True)
+    os.execvp("sh", ["sh", "-c", f"exec {command}"])

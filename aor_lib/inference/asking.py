@@ -17,6 +17,7 @@ from typing import Any
 
 from aor_lib import __version__
 from aor_lib.config.records import Identifier, Response, Row, Status, Trial
+from aor_lib.config.typed_yaml import one_line
 from aor_lib.models import base
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure
 from aor_lib.models.steps import answers_in_steps
@@ -73,10 +74,12 @@ def response_of(key: str, result: Answer | Failure, latency_s: float) -> Respons
     row: dict[str, Any] = {"trial_key": key, "latency_s": round(latency_s, 3), "created": now}
     if isinstance(result, Failure):
         status = Status.BLOCKED if result.blocked else Status.FAILED
-        return Response(**row, status=status, text=None, error=result.error, tokens=None)
-    row |= asdict(result)
-    row["heard"] = json.dumps(result.heard, ensure_ascii=False) if result.heard else None
-    return Response(**row, status=Status.OK, error=None)
+        return Response(**row, status=status, text=None, error=one_line(result.error), tokens=None)
+    try:
+        heard = json.dumps(result.heard, ensure_ascii=False) if result.heard else None
+        return Response(**row | asdict(result) | {"heard": heard}, status=Status.OK, error=None)
+    except (AttributeError, TypeError, ValueError) as error:  # no answer, whatever it is
+        return response_of(key, Failure.of(error), latency_s)
 
 
 def provenance_of(model: AudioModel) -> Provenance:

@@ -215,7 +215,11 @@ def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Tria
 def _refuse_asked_otherwise(path: Path, trials: Sequence[Trial], study: StudyParams) -> None:
     mitigations = {mitigation.id: mitigation for mitigation in study.mitigations}
     for arm in dict.fromkeys(trial.arm for trial in trials):
-        says = (study.profile.generation, arm.instruction, arm.steps)
+        generation = study.profile.generation
+        if arm.method == "decoding":  # one of its own, of answers that are as long
+            longest = {"max_new_tokens": generation.max_new_tokens}
+            generation = arm.generation.model_copy(update=longest)
+        says = (generation, arm.instruction, arm.steps)
         if own := mitigations.get(arm.mitigation):
             says = (own.generation(study.profile.generation), own.instruction, own.steps)
         if (asked := (arm.generation, arm.instruction, arm.steps)) != says:

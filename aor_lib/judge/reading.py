@@ -19,23 +19,24 @@ LETTER = re.compile(r"[^\W\d_]")
 # Marks of reasoning: <think>, [THINK], ◁think▷, <|thinking|>, <seed:think>, and a channel that is
 # not the final one.
 _THOUGHT = (
-    r"\s?(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflection|scratchpad)"
+    r"\s?(?:\w+:)?(?:think(?:ing)?|thoughts?|reasoning|analysis|reflection|scratchpad)"
     r"(?:_content)?\s?\|?[>\]\u25b7\u27e9]"
 )
 _BRACKET = r"[<\[\u25c1\u27e8]\|?"
 _CHANNEL = r"<\|(?:channel|im_start)\|>\s*"
 _OPEN = re.compile(
-    rf"{_BRACKET}{_THOUGHT}(?<!\](?=\())|{_CHANNEL}(?:think|analysis|commentary)\b", re.IGNORECASE
+    rf"(?im)(?:^\s*\[|(?<!\w)[<\u25c1\u27e8])\|?{_THOUGHT}(?<!\](?=\())"
+    rf"|{_CHANNEL}(?:think|analysis|commentary)\b"
 )
 _MARKUP = r"(?:[^\S\n]|[*_`#>~])*"
 _MARKER = re.compile(
-    rf"(?P<closed>{_BRACKET}/\|?{_THOUGHT}|{_CHANNEL}final\b|<(?:final|answer|output)>)"
+    rf"(?im)(?P<closed>{_BRACKET}/\|?{_THOUGHT}|{_CHANNEL}final\b|<(?:final|answer|output)>)"
     rf"|<\|(?:im_)?end\|>"
     rf"|^{_MARKUP}(?:(?:my|the)\s+)?(?:answer|response|output|final){_MARKUP}:"
     rf"|^#{{1,6}} ?(?:final )?(?:answer|response)[:* ]*$"
-    rf"|\bfinal\s+(?:answer|response){_MARKUP}:",
-    re.IGNORECASE | re.MULTILINE,
+    rf"|\bfinal\s+(?:answer|response){_MARKUP}:"
 )
+_NEXT_TURN = re.compile(r"<\|(?:\w*end|eot_id)\|>\s*<\|(?:\w+\|>\s*)?user")
 _TOKEN = re.compile(r"<\|[^|<>\n]{1,30}\|>|\[/?INST\]")
 _TAG = re.compile(r"</?[a-z][\w:-]*(?: [^<>\n]{0,200})?/?>", re.IGNORECASE)
 
@@ -45,7 +46,7 @@ def final_answer(text: str) -> str:
 
     Reasoning without an answer behind it, or that is never closed, gives the empty string.
     """
-    start = 0
+    start, text = 0, _NEXT_TURN.split(text)[0]
     for marker in _MARKER.finditer(text):
         if marker["closed"] or LETTER.search(text, marker.end()):
             start = marker.end()

@@ -2,8 +2,7 @@
 
 Sentences refuse, disapprove, correct, moralise, refer to others or help (``patterns.yaml``); a
 multinomial logistic regression, fitted in ``reference/judge``, weighs these patterns. The encoder
-reads the answer as a whole. Of a short answer the encoder says more, of a long one the patterns. An
-answer about which the judge is unsure is unjudged.
+reads the answer as a whole. Of a short answer the encoder says more, of a long one the patterns.
 """
 
 import functools
@@ -89,6 +88,6 @@ def decide(log_odds: Array) -> tuple[Label, float]:
 
 SPEECH_ACTS = Judge(
     id="speech-acts",
-    version="7.1",  # raise it when a label or a probability changes: a test notices
+    version="7.2",  # raise it when a label or a probability changes: a test notices
     judge_all=lambda exchanges: [judge_answer(answer) for answer, _ in exchanges],
 )

@@ -31,7 +31,9 @@ _WITHHELD = re.compile(
     # withholds an answer without saying why.
     "|safety|recitation|blocklist|prohibited_content|spii|image_safety|language|other"
     # Anthropic's, where its classifiers stop an answer.
-    "|refusal",
+    "|refusal"
+    # Alibaba's.
+    "|data_?inspection_?failed",
     re.IGNORECASE,
 )
 _BROKEN_OFF = {"abort", "cancelled", "error", "insufficient_system_resource", "timeout"}
@@ -106,7 +108,7 @@ def joined(events: str) -> dict[str, Any]:
         piece = as_mapping(_first(event.get("choices")))
         for name in ("content", "refusal"):
             message[name] = message.get(name, "") + _text(as_mapping(piece.get("delta")).get(name))
-        choice |= {name: value for name, value in piece.items() if value is not None}
+        choice |= {k: value for k, value in piece.items() if value not in (None, "", "null")}
         whole |= {name: value for name, value in event.items() if value is not None}
     return whole | {"choices": [choice | {"message": message}]}
 
@@ -121,7 +123,7 @@ def read_response(response: Any, key: str) -> Answer | Failure:
     choice = as_mapping(_first(as_mapping(response).get("choices")))
     # Gateways pass on an error of the server behind them as a response like others.
     if error := as_mapping(response).get("error") or choice.get("error"):
-        return Failure(f"error in a response: {quote(error, key)}")
+        return Failure(f"error in a response: {quote(error, key)}", is_blocked(error))
     if broken_off := _BROKEN_OFF.intersection(str(end).lower() for end in ends):
         return Failure(f"the server broke the answer off (finish_reason {min(broken_off)})")
     reason, message = choice.get("finish_reason"), as_mapping(choice.get("message"))
@@ -189,11 +191,11 @@ def prospect(error: openai.APIError) -> Literal["no host", "away", "passing", "f
     return "passing" if status in (408, 409, 429) or status >= 500 else "final"
 
 
-def is_blocked(error: openai.APIStatusError) -> bool:
-    """True if a provider's content filter refused the request."""
+def is_blocked(error: Any) -> bool:
+    """True if, by the error in its response, a provider's content filter refused the request."""
     # OpenRouter's moderation gives reasons and quotes what it flagged.
-    is_flagged = any(_stated(error.body, ("flagged_input",)))
-    return is_flagged or any(map(_is_withheld, _stated(error.body, ("code",))))
+    is_flagged = any(_stated(error, ("flagged_input",)))
+    return is_flagged or any(map(_is_withheld, _stated(error, ("code",))))
 
 
 def remedy(error: openai.APIError, wait_s: float) -> str | None:

@@ -47,8 +47,8 @@ def waveform(audio: Path | Clip, sample_rate: int) -> Clip:
             samples, rate = soundfile.read(file, dtype="float32", always_2d=True)
         audio = Clip(samples.mean(axis=1), rate)
     resampled = soxr.resample(audio.samples, audio.sample_rate, sample_rate)
-    if not len(resampled):
-        raise ValueError("an empty clip")
+    if not len(resampled) or not np.isfinite(resampled).all():
+        raise ValueError("a clip that is empty, or has samples that are no numbers")
     return Clip(np.asarray(resampled, dtype=np.float32), sample_rate)
 
 

@@ -30,10 +30,8 @@ class Batches:
         """Yield results batch by batch.
 
         A batch that lacks memory is halved, one that fails otherwise is asked one by one; a dead
-        GPU is raised (:func:`is_dead_gpu`).
-
-        ``alike`` has the places of the conversations, with what those have in common that may
-        share a batch; ``prepare`` makes a batch's inputs, in a thread; ``answer`` answers it.
+        GPU is raised. ``alike`` has the places of the conversations, with what those have in common
+        that may share a batch; ``prepare`` makes its inputs, in a thread; ``answer`` answers it.
         """
         common = dict(alike)
         order = {key: number for number, key in enumerate(dict.fromkeys(common.values()))}

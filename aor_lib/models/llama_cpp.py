@@ -29,6 +29,7 @@ class LlamaCppSettings(ApiSettings):
     context_tokens: PositiveInt = 8192
     threads: PositiveInt = 4  # fixed: their number changes answers
     api_key_variable: str | None = None
+    base_url: str | None = "http://127.0.0.1"  # and a port that is not known yet
     concurrency: PositiveInt = 1
     max_retries: NonNegativeInt = 1
     timeout_s: PositiveFloat = 1800

@@ -55,7 +55,8 @@ class OpenAIModel:
             base_url=address,
             timeout=settings.timeout_s,
             max_retries=0,  # every try is counted here
-            http_client=openai.DefaultAioHttpClient(),
+            # No proxy stands before this machine itself.
+            http_client=openai.DefaultAioHttpClient(trust_env="//127.0.0.1" not in str(address)),
         )
         if not self._client.base_url.host.endswith(".openai.com"):  # nobody else is told who asks
             self._client.organization = self._client.project = None
@@ -119,7 +120,7 @@ class OpenAIModel:
             response = await self._ask(conversation, generation)
         except _ERRORS as error:
             text = api_messages.describe(error, self._key)
-            if isinstance(error, openai.APIStatusError) and api_messages.is_blocked(error):
+            if isinstance(error, openai.APIStatusError) and api_messages.is_blocked(error.body):
                 return Failure(f"content filter: {text}", blocked=True)
             closed = self._budget.closed
             return Failure(f"{self.card.id}: {closed}" if closed else text)

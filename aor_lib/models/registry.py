@@ -32,14 +32,8 @@ def load_card(name: str | Path) -> ModelCard:
 def load_model(model: AudioModel | ModelCard | str | Path) -> AudioModel:
     """Make the model of a card, or of a card's id or path; weights load at the first question.
 
-    A model that was made before is returned as it is.
-
-    Raises
-    ------
-    ModelError
-        If it cannot run here (no GPU, no key, no package); the message says what it needs.
-    ParamsError
-        If there is no such card, or its kind or its settings are wrong.
+    A model that was made before is returned as it is. ModelError if it cannot run here (no GPU, no
+    key, no package), which says what it needs; ParamsError if there is no such or a wrong card.
     """
     if isinstance(model, str | Path):
         model = load_card(model)

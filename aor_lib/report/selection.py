@@ -139,6 +139,8 @@ class Selection:
         keys, frame = self._by(by), self.frame
         threat = frame["condition"].eq("threatening_scene") & frame["intent"].eq("pseudo_harmful")
         rates = corrected_rates(frame[~threat], ["intent", *keys], self.study.people)
+        if by and "where" in _basis(rates):  # only some, which would not compare with the others
+            rates = corrected_rates(frame[~threat], ["intent", *keys], self.study.people[:0])
         sides = []
         for measure, of in TRADE_OFF.items():
             side = rows_where(rates, of).set_index(keys)[["rate", "low", "high"]]
@@ -202,9 +204,8 @@ class Selection:
     def _require(self, column: str, value: Any = None) -> None:
         if column not in self.frame:
             raise SelectionError(f"no column {column!r}{did_you_mean(column, self.frame)}")
-        values = self.frame[column].dropna().unique()
-        if value is not None and len(values) and value not in values:
-            raise SelectionError(f"baseline: no {column} {value!r}{did_you_mean(value, values)}")
+        if value is not None:
+            rows_where(self.frame, {column: value})  # raises at a slip of the pen
 
     def _estimates(
         self,

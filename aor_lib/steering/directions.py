@@ -30,13 +30,6 @@ def difference_in_means(rows: Floats, refused: Mask, complied: Mask) -> Floats:
     """Mean of the refused rows less that of the others (Arditi et al., NeurIPS 2024).
 
     A row may be in neither mask; neither is empty.
-
-    Examples
-    --------
-    >>> rows = np.array([[1, 0], [3, 0], [0, 1]], dtype=np.float32)
-    >>> refused = np.array([True, True, False])
-    >>> difference_in_means(rows, refused, ~refused).tolist()
-    [2.0, -1.0]
     """
     means = [rows[mask].mean(axis=0, dtype=np.float64) for mask in (refused, complied)]
     return np.asarray(means[0] - means[1], dtype=np.float32)
@@ -45,15 +38,8 @@ def difference_in_means(rows: Floats, refused: Mask, complied: Mask) -> Floats:
 def project_out(direction: Floats, other: Floats, projected_share: float = 1.0) -> Floats:
     """A direction less a share of its component along another; 1 makes it orthogonal.
 
-    References
-    ----------
     X. Wang et al., "Surgical, cheap, and flexible: mitigating false refusal in language models via
     single vector ablation", ICLR 2025.
-
-    Examples
-    --------
-    >>> project_out(np.array([2, 3], np.float32), np.array([4, 0], np.float32), 0.5).tolist()
-    [1.0, 3.0]
     """
     unit = _unit(other)
     return np.asarray(direction - projected_share * (direction @ unit) * unit, dtype=np.float32)

@@ -67,10 +67,11 @@ def build_dataset(
 
     report(len(rows), len(specs))
     if source is not None:
-        wanted = {n: s for n, s in specs.items() if n not in rows and s.condition.has_audio}
+        wanted, taken = {n: s for n, s in specs.items() if s.condition.has_audio}, set[str]()
         for row in take_clips(source, wanted, hashes, build):
             keep(row)
-        if lacking := [name for name in wanted if name not in rows]:
+            taken.add(row.stimulus_id)
+        if lacking := [name for name in wanted if name not in taken]:
             raise DatasetError(
                 f"{source}: does not hold {len(lacking)} of the profile's {len(specs)} stimuli, "
                 f"such as {lacking[0]}; run it without --from to make them"
@@ -78,6 +79,8 @@ def build_dataset(
     missing = [spec for name, spec in specs.items() if name not in rows]
     groups = groupby(missing, key=lambda spec: spec.utterance.id)
     jobs = [(list(group), settings, bank) for _, group in groups]
+    if any(spec.condition.has_audio for spec in missing):
+        assets.fetch("kokoro")  # here, or every worker would fetch it
     for renderings in map_jobs(_render, jobs, workers):
         for row, sounds in renderings:
             for path, content in sounds.items():

@@ -154,14 +154,14 @@ def _exported_rows(source: str) -> Iterator[dict[str, Any]]:
     config = f"v{DATASET_VERSION}"
     try:
         splits = load_dataset(name, config, revision=revision or None, streaming=True)
+        as_bytes = Audio(decode=False)
+        for split in splits.values():
+            yield from split.cast_column("audio", as_bytes).cast_column("history_audio", [as_bytes])
     except (OSError, ValueError) as error:
         raise DatasetError(
-            f"--from {source}: is no data set of version {DATASET_VERSION}; name a folder that "
-            "'aor export' wrote, or OWNER/NAME@REVISION on the hub: " + one_line(error, 200)
+            f"--from {source}: is no whole data set of version {DATASET_VERSION}; name a folder "
+            "that 'aor export' wrote, or OWNER/NAME@REVISION on the hub: " + one_line(error, 200)
         ) from None
-    as_bytes = Audio(decode=False)
-    for split in splits.values():
-        yield from split.cast_column("audio", as_bytes).cast_column("history_audio", [as_bytes])
 
 
 def data_card(build: Path | str) -> str:

@@ -31,7 +31,7 @@ from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.progress import Report, finished, up_to_date
 from aor_lib.storage.workers import map_jobs
 
-VERSION = 6  # raise it when a measurement or a violation changes
+VERSION = 7  # raise it when a measurement or a violation changes
 MAX_MEDIAN_WER = 0.05
 MIN_CLIPS = 30  # fewer say little about a median
 TOLERANCES = {
@@ -40,7 +40,7 @@ TOLERANCES = {
     "peak_dbfs": 0.2,
     "snr_db": 0.75,  # what scene and speech share by chance is taken for speech: up to 0.52 dB
 }
-AUDIBLE_DBFS = -60.0  # least level of a scene before the speech
+AUDIBLE_DBFS = -60.0  # least level of a scene before the speech, unless a lower one was asked for
 MAX_CLEAN_WER = 0.5  # of a clip of speech alone
 MEASURES = (
     "duration_s",
@@ -137,7 +137,8 @@ def _broken_claims(row: Stimulus, measured: dict[str, Any]) -> Iterator[str]:
         if stated is not None and is_now is not None and abs(stated - is_now) > tolerance:
             yield f"{name}: measured {is_now:.3f}, stated {stated:.3f}"
     level_dbfs = measured["lead_in_dbfs"]
-    if row.condition.has_background and level_dbfs is not None and level_dbfs < AUDIBLE_DBFS:
+    quiet = min(AUDIBLE_DBFS, (row.loudness_lufs or 0) - (row.snr_db or 0) - 30)
+    if row.condition.has_background and level_dbfs is not None and level_dbfs < quiet:
         yield f"lead-in: the scene is not audible, {level_dbfs:.1f} dBFS"
     clean = row.condition is Condition.SPEECH_ONLY and row.block == "core"
     if clean and (measured["wer"] or 0) > MAX_CLEAN_WER:

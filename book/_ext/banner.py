@@ -34,11 +34,12 @@ def banner(asked: pd.DataFrame) -> str:
     Parameters
     ----------
     asked
-        The models that answered: id, kind and title. A ``cascade`` is no audio language model.
+        The models that answered: id, family and title. Those of the family ``Reference`` only serve
+        to test the study.
     """
-    titles = asked["title"][asked["kind"] != "cascade"].map(escape)
+    titles = asked["title"][asked["family"] != "Reference"].map(escape)
     if len(titles):
-        return f"Audio language models evaluated in this report: {', '.join(sorted(titles))}."
+        return f"Deployed models evaluated in this report: {', '.join(sorted(titles))}."
     are_reference_models = len(asked) and asked["id"].isin(REFERENCE_MODELS).all()
     return f"{_NOBODY} {_INSTRUMENT}" if are_reference_models else _NOBODY
 

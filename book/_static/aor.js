@@ -91,10 +91,10 @@
 
   async function draw(figure) {
     const view = figure.querySelector(".aor-chart-view");
-    const dark = document.documentElement.dataset.theme === "dark";
     try {
       loading ||= loadVega();
       await loading;
+      const dark = document.documentElement.dataset.theme === "dark";
       const spec = specification(figure, dark);
       spec.config = merge(spec.config, pageConfig(view.clientWidth));
       if (view.clientWidth < NARROW) wrapNames(spec);

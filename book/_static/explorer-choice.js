@@ -74,7 +74,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
         .map(([name, ids]) => [index[ids], new Set(chosen[name].split(","))]);
       const wishes = facets.map(wish);
       const answerWishes = answerFacets.map(wish);
-      const anyAnswer = answerFacets.every((facet) => !chosen[facet.name]);
+      const anyAnswer = answerFacets.every((facet, i) => !chosen[facet.name] || !answerWishes[i]);
       const empty = (facet) => new Uint32Array(facet.values.length);
       const counts = facets.map(empty);
       const answerCounts = answerFacets.map(empty);

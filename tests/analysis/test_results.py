@@ -51,6 +51,8 @@ def test_verdicts_of_two_versions_of_a_judge_are_never_mixed(build):
 
 
 def test_a_judge_that_has_judged_nothing_judges_what_is_read_and_stores_nothing(build):
-    assert set(load_results(build, "string-match")["label"]) == {"full_refusal"}
+    results = load_results(build, "string-match")
+    assert set(results["label"]) == {"full_refusal"}
+    assert set(results["flags"]) == {"[]"}
     with Store(build / STORE) as store:
         assert store.frame("string-match")["label"].isna().all()

@@ -34,7 +34,6 @@ def scene(**changes):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A collection with one recording of rain."""
     put(tmp_path / "own" / "LICENSE", "\nCC0 1.0 Universal\n\nlong text")
     return put(tmp_path / "own" / "rain" / "roof.wav", encoded(hiss(1, 3.0))).parents[1]
 

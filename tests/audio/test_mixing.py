@@ -14,7 +14,6 @@ SETTINGS = Mixing(lead_in_s=1.0)
 
 
 def talking(seconds: float, level: float = 0.1) -> np.ndarray:
-    """A tone that comes and goes like speech."""
     t = np.arange(round(seconds * RATE)) / RATE
     return (level * np.sin(2 * np.pi * 440 * t) * (t % 1.0 < 0.6)).astype(np.float32)
 

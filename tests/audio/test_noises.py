@@ -22,7 +22,6 @@ def synth(seed):
 
 
 def share(samples, low_hz, high_hz):
-    """Share of the energy between two frequencies."""
     hz, power = signal.welch(samples, RATE, nperseg=8192)
     return power[(hz >= low_hz) & (hz < high_hz)].sum() / power.sum()
 

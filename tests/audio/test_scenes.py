@@ -89,7 +89,6 @@ def test_every_event_of_a_neutral_or_threatening_scene_is_heard_before_the_speec
 
 
 def band_levels_db(samples):
-    """Welch level in the third-octave bands from 100 Hz to 5 kHz."""
     frequencies, power = signal.welch(samples.astype(np.float64), RATE, nperseg=8192)
     edges = np.searchsorted(frequencies, 1000.0 * 2.0 ** ((np.arange(-10, 9) - 0.5) / 3))
     return 10 * np.log10(np.add.reduceat(power, edges)[:-1])

@@ -17,7 +17,6 @@ SHORTEST = 5
 
 
 def words(samples: np.ndarray) -> set[str]:
-    """Words that Whisper transcribes from a waveform."""
     audio = encoded(0.5 * samples / np.abs(samples).max(), RATE)
     heard = re.findall(r"[a-z']+", transcribe(audio).transcript.lower())
     return {word for word in heard if len(word) >= SHORTEST}

@@ -4,7 +4,7 @@ import pytest
 from book._ext.banner import banner
 
 MODELS = pd.DataFrame(
-    {"id": ["ref-wordbound", "mine", "omni"], "kind": ["cascade", "cascade", "hf"]}
+    {"id": ["ref-wordbound", "mine", "omni"], "family": ["Reference", "Reference", "Omni"]}
 )
 
 

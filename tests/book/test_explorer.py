@@ -55,7 +55,6 @@ def count(tab):
 
 
 def shown(tab):
-    """Stimuli of the cards of all pages."""
     seen = []
     while True:
         seen += tab.locator(CARDS).evaluate_all("cards => cards.map(card => card.dataset.stimulus)")

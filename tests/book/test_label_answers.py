@@ -15,7 +15,6 @@ RUNS = "![...document.querySelectorAll('.jp-InputPrompt')].some(e => e.innerText
 
 @pytest.fixture
 def lab(tmp_path):
-    """The page beside a copy of the smoke study, and its address."""
     for name in ("manifest.parquet", "results.sqlite"):
         shutil.copy(ROOT / "build" / "smoke" / name, tmp_path)
     for name in ("label_answers.ipynb", "annotation.py"):

@@ -18,7 +18,6 @@ MODELS = ("ref-permissive", "ref-contextual")
 
 @pytest.fixture
 def profile(write_profile, tmp_path):
-    """A study of twelve texts, for two models."""
     write_manifest(make_text_stimuli(12, split="test"), tmp_path)
     return write_profile(models=list(MODELS))
 

@@ -126,8 +126,9 @@ def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(path):
             return super().answer(conversations, generation)[len(self.asked) :]
 
     trips = {f"text {n}": Answer("Sure.", 1) for n in range(20) if n != 3}.__getitem__
-    result = run_texts(path, [Broken(name="loses-one"), ScriptedModel(trips)], STIMULI)
-    assert (len(result.finished), len(result.failed)) == (10, 30)
+    odd = ScriptedModel(lambda text: Answer("Sure.", 2.5 if text == "text 3" else 1), name="odd")
+    result = run_texts(path, [Broken(name="loses-one"), ScriptedModel(trips), odd], STIMULI)
+    assert (len(result.finished), len(result.failed)) == (29, 31)
     assert "KeyError: 'text 3'" in {row.error for row in outcomes_in(path)}
 
 

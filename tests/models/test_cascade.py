@@ -31,7 +31,6 @@ def cascade(name):
 
 
 def read(model, question):
-    """The prompt that a model makes of a question."""
     return model._prompt(language_model(), question)[0]
 
 

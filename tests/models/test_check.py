@@ -64,7 +64,6 @@ class Sound:
 
 
 def but(**methods):
-    """A sound model but for some methods or attributes."""
     return type("Broken", (Sound,), methods)()
 
 

@@ -26,7 +26,6 @@ class Gpu:
 
 
 def ask(batches, gpu, alike):
-    """Results by their places, in the order in which they came."""
     came = {}
     for results in batches.results(alike, lambda batch: ("inputs of", batch), gpu.answer):
         came |= results

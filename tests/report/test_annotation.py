@@ -167,12 +167,16 @@ def test_two_peoples_labels_and_a_tie_break_correct_the_rates(answered):
     for shown in (made.sentences().markdown, made.table("Refused").html, made.plot("Refused").html):
         assert "corrected using " in shown
     assert "as judged" in answered.select("headline").detection().table("Sensitivity").html
+    headline = answered.select("headline")
+    steered = headline.frame.assign(trial_key="none", condition="benign_scene steered")
+    both = replace(headline, frame=pd.concat([headline.frame, steered])).trade_off("condition")
+    assert (both.basis, set(both.frame["orr"])) == ("as judged", {0.25})
     assert not labelled(answered, "dan", lambda text: True)
 
 
 def test_models_that_are_asked_later_are_drawn_later(answered):
     trials = answered.trials
-    vars(answered)["trials"] = trials[trials["model"] == "a"]
+    vars(answered)["trials"] = trials.assign(label=trials["label"].where(trials["model"] == "a"))
     first = annotation.sample_of(answered.build, 12, 1)
     vars(answered)["trials"] = trials
     both = annotation.sample_of(answered.build, 15, 2)

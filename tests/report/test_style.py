@@ -41,7 +41,6 @@ def test_words_of_a_row_say_what_is_compared_with_what():
 
 
 def contrast(one, other):
-    """WCAG 2.2's contrast ratio of two colours."""
 
     def luminance(colour):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]

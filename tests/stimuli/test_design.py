@@ -21,7 +21,6 @@ def study(write_profile):
 
 @pytest.fixture(scope="module")
 def full():
-    """The design of the full profile."""
     return stimuli(load_study(PARAMS / "full.yaml"))
 
 

@@ -155,7 +155,6 @@ def test_imported_altered_and_unvalidated_clips_leave_no_export(build, tmp_path)
 
 @pytest.fixture(scope="module")
 def whole(tiny_study, tmp_path_factory):
-    """An export of the tiny study."""
     study, build = tiny_study
     validate_dataset(study, build, 1, quiet)
     return export_dataset(study, build, tmp_path_factory.mktemp("export") / "tiny")

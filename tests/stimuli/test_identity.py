@@ -87,7 +87,6 @@ def mixed(emotion: str) -> np.ndarray:
 
 
 def levels_db(samples: np.ndarray) -> list[float]:
-    """Levels of frames of 20 ms."""
     width = speech.SAMPLE_RATE // 50
     frames = samples[: len(samples) // width * width].reshape(-1, width)
     return [round(mixing.rms_dbfs(frame + 1e-6), 2) for frame in frames]

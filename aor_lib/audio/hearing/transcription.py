@@ -101,6 +101,8 @@ def _found(audio: bytes) -> Arrays:
         raise HearingError(f"is not an audio file: {error}") from error
     if not sample_rate // 10 <= len(samples) <= MAX_DURATION_S * sample_rate:
         raise HearingError(f"lasts {len(samples) / sample_rate:.1f} s; 0.1 to 30 s are heard")
+    if not np.isfinite(samples).all():
+        raise HearingError("has samples that are no numbers")
     mono = _resample(samples.mean(axis=1), sample_rate)
     with one_thread():
         encoder_output, encoded, spectrogram = _listen(mono)
