@@ -47,7 +47,8 @@ def run_study(
 ) -> set[str]:
     """Ask every model its unfinished trials; ``say`` gets a line about each that stays so.
 
-    Returns why trials of the share have no answer: ``failed``, ``blocked``, ``missing``.
+    Returns why trials of the share have no answer: ``failed``, ``blocked``, or ``missing``, which
+    it also is if a model was stopped.
     """
     stimuli = load_stimuli(build)
     verify_dataset(stimuli, build)
@@ -81,7 +82,7 @@ def run_study(
     done, failed, total = len(run.finished), len(run.failed), len(run.keys)
     rest = f"{failed} failed, {total - done - failed} left, {blocked} blocked"
     say(f"{done - blocked} of {total} trials done, {rest}")
-    return {*lacking["status"], *(["missing"] if unable else [])}
+    return {*lacking["status"], *(["missing"] if unable or run.stopped else [])}
 
 
 def load_models(cards: Sequence[ModelCard]) -> tuple[list[AudioModel], dict[str, str]]:

@@ -15,6 +15,7 @@ from aor_lib.analysis.people import corrected_differences, corrected_rates
 from aor_lib.analysis.stats import detection, paired
 from aor_lib.analysis.words_only import words_only_trials
 from aor_lib.config.params import load_scenarios
+from aor_lib.config.records import Condition
 from aor_lib.config.typed_yaml import did_you_mean
 from aor_lib.report.display import Html, Prose
 from aor_lib.report.estimates import TRADE_OFF, Estimates, SelectionError, rows_where
@@ -204,8 +205,9 @@ class Selection:
     def _require(self, column: str, value: Any = None) -> None:
         if column not in self.frame:
             raise SelectionError(f"no column {column!r}{did_you_mean(column, self.frame)}")
-        if value is not None:
-            rows_where(self.frame, {column: value})  # raises at a slip of the pen
+        values = self.frame[column].dropna().unique()
+        if value is not None and len(values) and value not in {*values, *Condition}:
+            raise SelectionError(f"baseline: no {column} {value!r}{did_you_mean(value, values)}")
 
     def _estimates(
         self,

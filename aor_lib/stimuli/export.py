@@ -159,8 +159,9 @@ def _exported_rows(source: str) -> Iterator[dict[str, Any]]:
             yield from split.cast_column("audio", as_bytes).cast_column("history_audio", [as_bytes])
     except (OSError, ValueError) as error:
         raise DatasetError(
-            f"--from {source}: is no whole data set of version {DATASET_VERSION}; name a folder "
-            "that 'aor export' wrote, or OWNER/NAME@REVISION on the hub: " + one_line(error, 200)
+            f"--from {source}: is no data set of version {DATASET_VERSION}, or a damaged one; name "
+            "a folder that 'aor export' wrote, or OWNER/NAME@REVISION on the hub: "
+            + one_line(error, 200)
         ) from None
 
 

@@ -23,11 +23,7 @@ from threadpoolctl import threadpool_limits
 from aor_lib.storage import assets
 from aor_lib.storage.assets import Arrays, load_or_make
 
-VERSION = 5
-"""Counts the changes to what is found in the same bytes; it is part of the cache's key.
-
-Raise it when they change; tests/audio/test_transcription.py notices when that is forgotten.
-"""
+VERSION = 5  # raise it when other things are found in the same bytes; part of the cache's key
 Features = npt.NDArray[np.float32]
 Spectrogram = npt.NDArray[np.float16]
 
