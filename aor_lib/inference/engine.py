@@ -47,8 +47,7 @@ def run_study(
 ) -> set[str]:
     """Ask every model its unfinished trials; ``say`` gets a line about each that stays so.
 
-    Returns why trials of the share have no answer: ``failed``, ``blocked``, or ``missing``, which
-    it also is if a model was stopped.
+    Returns why trials lack answers: ``failed``, ``blocked``, ``missing`` (if a model stopped, too).
     """
     stimuli = load_stimuli(build)
     verify_dataset(stimuli, build)

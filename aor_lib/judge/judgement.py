@@ -92,5 +92,5 @@ def _match_strings(answer: str) -> Judgement:
 
 
 STRING_MATCH = Judge(
-    "string-match", "2", lambda exchanges: [_match_strings(answer) for answer, _ in exchanges]
+    "string-match", "3", lambda exchanges: [_match_strings(answer) for answer, _ in exchanges]
 )

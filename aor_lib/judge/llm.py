@@ -58,7 +58,7 @@ def llm_judge(card: JudgeCard, model: AudioModel) -> Judge:
         return [judged.get(exchange, failed.get(exchange, nothing)) for exchange in shown]
 
     deciding = {"kind", "source", "revision", "generation", "settings"}
-    settings = card.model_dump(mode="json", include=deciding) | {"replies_read": 2}
+    settings = card.model_dump(mode="json", include=deciding) | {"replies_read": 3}
     return Judge(card.id, content_hash([settings, rubric, model.revision])[:12], judge_all)
 
 

@@ -19,13 +19,13 @@ LETTER = re.compile(r"[^\W\d_]")
 # Marks of reasoning: <think>, [THINK], ◁think▷, <|thinking|>, <seed:think>, and a channel that is
 # not the final one.
 _THOUGHT = (
-    r"\s?(?:\w+:)?(?:think(?:ing)?|thoughts?|reasoning|analysis|reflection|scratchpad)"
+    r"\s?(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflection|scratchpad)"
     r"(?:_content)?\s?\|?[>\]\u25b7\u27e9]"
 )
 _BRACKET = r"[<\[\u25c1\u27e8]\|?"
 _CHANNEL = r"<\|(?:channel|im_start)\|>\s*"
 _OPEN = re.compile(
-    rf"(?im)(?:^\s*\[|(?<!\w)[<\u25c1\u27e8])\|?{_THOUGHT}(?<!\](?=\())"
+    rf"(?im)(?:(?:^|[>\]]|assistant)\s*\[(?!reason\])|[<\u25c1\u27e8])\|?{_THOUGHT}(?<!\](?=\())"
     rf"|{_CHANNEL}(?:think|analysis|commentary)\b"
 )
 _MARKUP = r"(?:[^\S\n]|[*_`#>~])*"
@@ -50,7 +50,7 @@ def final_answer(text: str) -> str:
     for marker in _MARKER.finditer(text):
         if marker["closed"] or LETTER.search(text, marker.end()):
             start = marker.end()
-    return "" if _OPEN.search(text, start) else _TOKEN.sub("", text[start:])
+    return "" if _OPEN.search(text[start:]) else _TOKEN.sub("", text[start:])
 
 
 def has_final_answer(text: str) -> bool:

@@ -206,7 +206,8 @@ class Selection:
         if column not in self.frame:
             raise SelectionError(f"no column {column!r}{did_you_mean(column, self.frame)}")
         values = self.frame[column].dropna().unique()
-        if value is not None and len(values) and value not in {*values, *Condition}:
+        known = {*values, *(Condition if column == "condition" else ())}  # it may lack a condition
+        if value is not None and len(values) and value not in known:
             raise SelectionError(f"baseline: no {column} {value!r}{did_you_mean(value, values)}")
 
     def _estimates(

@@ -27,7 +27,6 @@ def share(samples, low_hz, high_hz):
 
 
 def level_spread_db(samples, window_s):
-    """Range of the levels of all windows but the softest and the loudest tenth."""
     blocks = samples[: samples.size - samples.size % round(window_s * RATE)]
     levels = np.square(blocks.reshape(-1, round(window_s * RATE))).mean(axis=1)
     return float(np.diff(np.percentile(10 * np.log10(levels), (10, 90)))[0])

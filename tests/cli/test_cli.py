@@ -46,7 +46,6 @@ def aor(monkeypatch, capsys):
 
 @pytest.fixture
 def sounds(tmp_path, monkeypatch):
-    """A folder with a recording to import into a cache of its own."""
     monkeypatch.setenv("AOR_CACHE", str(tmp_path / "cache"))
     put(tmp_path / "sounds/LICENSE", "CC0")
     return put(tmp_path / "sounds/rain/a.wav", encoded(hiss(1, 3.0))).parents[1]

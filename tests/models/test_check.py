@@ -68,7 +68,6 @@ def but(**methods):
 
 
 def refuses(where, reason, **more):
-    """A sound model that fails where the conversation is such."""
 
     def say(self, conversation):
         if where(conversation):
