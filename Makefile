@@ -33,7 +33,7 @@ help:  ## Show this help
 	@echo "  FROM=study.zip makes the book of somebody else's results, and runs no model"
 
 book: $(ENV)  ## Build the report: build/html/index.html
-	@$(BIN)/python -m book._ext.build $(PARAMS) $(if $(FROM),--from $(FROM))
+	@$(BIN)/python -m book._ext.build $(PARAMS) $(if $(FROM),--from "$(FROM)")
 
 data: $(ENV)  ## Make and validate the stimuli only
 	@$(AOR) data $(PARAMS)

@@ -97,11 +97,15 @@ def record_state(folder: Path, judge_id: str) -> None:
     import pandas as pd
 
     from aor_lib.analysis.results import load_cards, load_provenance, load_trials
+    from aor_lib.inference.store import open_results
     from aor_lib.stimuli.manifest import MANIFEST, VALIDATION
 
     rows = pd.util.hash_pandas_object(load_trials(folder, judge_id), index=False)
     digest = sha256(rows.to_numpy().tobytes())
     digest.update(load_provenance(folder).to_json().encode())
+    with open_results(folder) as store:  # a page may show another judge's verdicts
+        for verdict in sorted(verdict.model_dump_json() for verdict in store.verdicts()):
+            digest.update(verdict.encode())
     for card in load_cards(folder).values():
         digest.update(card.model_dump_json().encode())
     steering = sorted((folder / "steering").glob("*.parquet"))
@@ -147,11 +151,11 @@ def execute_notebooks(
         notebooks / name
         for name, parts in made_from.items()
         if not (build / "notebooks" / name).is_file()
-        or not up_to_date(build, Path(name).stem, parts)
+        or not up_to_date(build, f"notebook-{name}", parts)
     ]
     for path in [path for path in stale if path.stem in unexecuted]:
         shutil.copyfile(path, build / "notebooks" / path.name)
-        finished(build, path.stem, made_from[path.name])
+        finished(build, f"notebook-{path.name}", made_from[path.name])
         stale.remove(path)
     stale.sort(key=lambda path: path.stem not in ASK_MODELS)  # the longest ones first
     waiting, done = iter(stale), itertools.count(1)
@@ -159,7 +163,7 @@ def execute_notebooks(
     def execute(kernel: AsyncKernelManager) -> None:
         for path in waiting:
             _execute(build, path, kernel)
-            finished(build, path.stem, made_from[path.name])
+            finished(build, f"notebook-{path.name}", made_from[path.name])
             report(next(done), len(stale))
 
     with (

@@ -7,6 +7,7 @@ that the first load is small. They hold JSON, so that an answer can only be text
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -73,10 +74,14 @@ def write_data(build: Path, folder: Path) -> None:
     trials = _trials(asked[asked["method"] != "probe"], stimuli)
     folder.mkdir()
     starts: list[int] = []
+    version = hashlib.sha256()
     for start, part in _parts(_cards(stimuli, trials, build)):
-        _write(folder, f"part-{len(starts)}", f"[{','.join(part)}]")
+        text = f"[{','.join(part)}]"
+        _write(folder, f"part-{len(starts)}", text)
+        version.update(text.encode())
         starts.append(start)
-    _write(folder, "index", _json(_index(stimuli, trials, study.titles) | {"parts": starts}))
+    parts = {"parts": starts, "version": version.hexdigest()}
+    _write(folder, "index", _json(_index(stimuli, trials, study.titles) | parts))
 
 
 def outline(path: Path) -> str:

@@ -39,7 +39,8 @@ def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
         (folder / _SOURCE).write_text(f"{path.name}\n")
         # The tables of these two stages are now the bundle's; their records would not be of these.
         ignore = shutil.ignore_patterns("validate", "steer")
-        for name in (LABELS, "html", "notebooks", ".stages"):  # what is in no bundle
+        # What is in no bundle; labels last, as people may be giving some.
+        for name in ("html", "notebooks", ".stages", LABELS):
             if (build / name).is_dir():
                 shutil.copytree(build / name, folder / name, ignore=ignore, dirs_exist_ok=True)
         replace_folder(folder, build)

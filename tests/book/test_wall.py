@@ -78,6 +78,6 @@ def test_choices_keep_the_counts_of_the_study_and_stay_in_the_link(wall, context
 def test_what_nobody_was_asked_is_a_gap(wall, html):
     counts = wall.locator(".aor-wall-legend b").all_text_contents()
     index = (html / "explorer/index.js").read_text("ascii").replace("full_refusal", "missing")
-    wall.route("**/explorer/index.js", lambda route: route.fulfill(body=index))
+    wall.route("**/explorer/index.js*", lambda route: route.fulfill(body=index))
     wall.reload()
     wall.wait_for_function(probe("countsAre"), arg=[*counts[:2], 0, counts[3]])
