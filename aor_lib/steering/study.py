@@ -1,7 +1,7 @@
 """Steering of a study's models: fitted and chosen on ``dev``, tried on ``test``."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -11,14 +11,19 @@ import pandas as pd
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import SplitError, core, for_scoring, unmitigated
-from aor_lib.config.params import StudyParams
+from aor_lib.config.params import ModelCard, StudyParams
 from aor_lib.config.records import Condition, Intent, Split
+from aor_lib.inference.planning import trials_of
+from aor_lib.inference.store import STEERED, open_results
 from aor_lib.judge.judgement import Judge
+from aor_lib.judge.stored import judge_study
+from aor_lib.models.base import ModelError
+from aor_lib.models.registry import claimed_capabilities
 from aor_lib.steering import MAX_HRR_LOSS, VERSION, SteeringError, tables
 from aor_lib.steering.choice import arm_rates, behind_a_gate, choose, held_out_scores
 from aor_lib.steering.directions import NEEDED, record_requests
 from aor_lib.steering.layer_sweep import layer_sweep, layers_to_sweep
-from aor_lib.steering.residual_stream import Intervention, OpenModel, check_open, record
+from aor_lib.steering.residual_stream import Intervention, OpenModel, record
 from aor_lib.steering.trials import Part, SteeredTrials, as_mitigation, random_controls
 from aor_lib.storage.progress import Report, finished, up_to_date
 
@@ -28,17 +33,19 @@ SCENES = [Condition.BENIGN_SCENE, Condition.THREATENING_SCENE]
 def steer_study(
     study: StudyParams,
     build: Path,
-    models: Iterable[OpenModel],
+    load: Callable[[ModelCard], OpenModel],
     judge: Judge,
     progress: Callable[[str], AbstractContextManager[Report]],
 ) -> dict[str, str]:
-    """Steer every model of a study that can be steered, after its trials were judged.
+    """Steer every model of a study that can be steered, one after the other.
 
-    Tables (:mod:`aor_lib.steering.tables`) are kept in the study's folder. Nothing is done where
-    nothing has changed since the last call, and none of ``models``, an iterator that loads one at a
-    time, is loaded. Returns why models were left out, by their ids; ModelError if a model or the
-    judge can be asked no more.
+    Tables (:mod:`aor_lib.steering.tables`) are kept in the study's folder. Nothing is done, and no
+    model loaded, where nothing has changed since the last call. Returns why models were left out,
+    by their ids; those that ``load`` raises ModelError for are tried again by the next call.
+    ModelError if a model or the judge can be asked no more.
     """
+    with progress("verdicts") as report:
+        judge_study(build, judge, report)
     results = load_results(build, judge.id)
     spoken = core(unmitigated(results))
     spoken = spoken[spoken["path"].notna() & is_judged(spoken)]
@@ -47,7 +54,8 @@ def steer_study(
         "version": VERSION,
         "max_hrr_loss": MAX_HRR_LOSS,
         "judge": [judge.id, judge.version],
-        "models": [card.id for card in study.models],
+        "models": [[card.id, card.settings] for card in study.models],
+        "generation": study.profile.generation.model_dump(),
         "steered_models": study.profile.steered_models,
         "trials": sorted(spoken[of_trial].astype(str).values.tolist()),
     }
@@ -59,43 +67,58 @@ def steer_study(
     if whole and written >= tables.COLUMNS.keys() and up_to_date(build, "steer", made_from):
         return left_out
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in tables.COLUMNS}
-    left_out = {}
-    for model in models:
-        trials = SteeredTrials(model, study, build, judge, progress)
+    left_out, to_be_loaded = {}, False
+    for card in study.models:
         try:
-            made = steer_model(trials, spoken[spoken["model"] == trials.name])
+            trials = SteeredTrials(_opened(study, card, load), study, build, judge, progress)
+            made = steer_model(trials, spoken[spoken["model"] == card.id])
         except (SteeringError, SplitError) as error:
-            left_out[trials.name] = str(error)
-            trials.ask([], Split.TEST)  # withdraws those of the last call
+            left_out[card.id] = str(error)
+            to_be_loaded |= isinstance(error.__cause__, ModelError)
+            with open_results(build) as store:
+                store.set_plan([], STEERED + card.id)  # withdraws those of the last call
             continue
         for table, rows in made.items():
-            parts[table].append(rows.assign(model=trials.name))
+            parts[table].append(rows.assign(model=card.id))
     parts[tables.LEFT_OUT] = [pd.DataFrame(left_out.items(), columns=["model", "reason"])]
     for table, frames in parts.items():
         tables.write(build, table, frames)
-    finished(build, "steer", made_from)
+    finished(build, "steer", None if to_be_loaded else made_from)
     return left_out
 
 
 def steer_model(trials: SteeredTrials, answers: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Steer one model of a study, and return its tables by their names.
 
-    ``answers`` are the model's judged trials without steering. SteeringError if the model's layers
-    are not open to steering, the profile does not name it, or its answers hold no direction.
+    ``answers`` are the model's judged trials without steering. SteeringError if they were asked
+    otherwise than the model is now, or hold no direction.
     """
-    name = trials.name
-    check_open(trials.model)
-    if not trials.study.profile.steers(name):
-        raise SteeringError(f"{name}: it is not among the profile's steered_models")
-    dev = answers[answers["split"].eq(Split.DEV)]
-    if set(dev["revision"]) != {trials.model.revision}:
-        problem = "'dev' has no judged answers of this revision; run 'aor run' and 'aor judge'"
-        raise SteeringError(f"{name}: {problem}")
+    study, dev = trials.study, answers[answers["split"].eq(Split.DEV)]
+    (none,) = (prompt for prompt in study.mitigations if prompt.id == "none")
+    stimuli = trials.stimuli(dev)
+    asked = trials_of(trials.model, none, stimuli, study.profile.generation)
+    if dev.empty or not {trial.key for trial in asked} >= set(dev["trial_key"]):
+        problem = "'dev' has no judged answers of this revision and these settings; run 'aor run'"
+        raise SteeringError(f"{trials.name}: {problem}")
     utterances = frozenset(dev["utterance_id"])
     _require_both_kinds(trials, dev)
     best, made = fit_on_dev(trials, dev)
     try_on_test(trials, best, for_scoring(answers[answers["split"].eq(Split.TEST)], utterances))
     return made | {tables.FITTED: pd.DataFrame({"fitted_on": [json.dumps(sorted(utterances))]})}
+
+
+def _opened(
+    study: StudyParams, card: ModelCard, load: Callable[[ModelCard], OpenModel]
+) -> OpenModel:
+    # The model; SteeringError if it is not to be steered, cannot be, or cannot be loaded here.
+    if not study.profile.steers(card.id):
+        raise SteeringError(f"{card.id}: it is not among the profile's steered_models")
+    if not claimed_capabilities(card).activations:
+        raise SteeringError(f"{card.id}: its decoder layers are not open to steering")
+    try:
+        return load(card)
+    except ModelError as error:
+        raise SteeringError(f"{card.id}: cannot be loaded: {error}") from error
 
 
 def fit_on_dev(

@@ -22,7 +22,7 @@ from aor_lib.steering.trials import SteeredTrials
 from aor_lib.stimuli.manifest import write_manifest
 from tests.audio.sounds import quiet
 from tests.conftest import ScriptedModel, make_text_stimuli
-from tests.inference.conftest import STUDY
+from tests.inference.conftest import STUDY as UNSTEERED
 
 SILENT = contextlib.nullcontext(quiet)
 INTENTS = {"pseudo_harmful": 90, "harmful": 60, "benign": 30}
@@ -45,7 +45,8 @@ class Steerable:
     capabilities = Capabilities(activations=True)
 
     def __init__(self, intent_of=lambda name: name.split(".")[0]):
-        self.card = ScriptedModel(name="steerable").card
+        card = ScriptedModel(name="steerable").card
+        self.card = card.model_copy(update={"kind": f"{__name__}:Steerable"})
         self._intent_of = intent_of
         self._layers = torch.nn.ModuleList(torch.nn.Identity() for _ in range(self.LAYERS))
 
@@ -130,6 +131,9 @@ STIMULI = [
 """Clips that need not exist: each names what it means."""
 
 
+STUDY = UNSTEERED.model_copy(update={"models": (Steerable().card,)})
+
+
 def answer_study(build, model):
     build.mkdir(exist_ok=True)
     write_manifest(STIMULI, build)
@@ -141,7 +145,7 @@ def answer_study(build, model):
 
 
 def steer(build, model, study=STUDY):
-    return steer_study(study, build, [model], JUDGES["speech-acts"], lambda _: SILENT)
+    return steer_study(study, build, lambda card: model, JUDGES["speech-acts"], lambda _: SILENT)
 
 
 def trials_in(build, model):

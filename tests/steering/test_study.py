@@ -12,8 +12,7 @@ from aor_lib.steering import SteeringError, tables
 from aor_lib.steering.study import steer_model
 from aor_lib.steering.trials import RANDOM, as_mitigation
 from aor_lib.stimuli.manifest import MANIFEST, load_manifest, write_manifest
-from tests.inference.conftest import STUDY
-from tests.steering.conftest import STIMULI, Steerable, answer_study, steer, trials_in
+from tests.steering.conftest import STIMULI, STUDY, Steerable, answer_study, steer, trials_in
 
 pytestmark = pytest.mark.slow
 
@@ -94,21 +93,22 @@ def test_an_unchanged_study_is_not_steered_again_and_a_changed_or_partial_one_as
 
 
 def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(tmp_path):
-    build, obliging, closed = tmp_path / "build", Steerable(lambda name: "benign"), Steerable()
+    build, obliging = tmp_path / "build", Steerable(lambda name: "benign")
+    card = obliging.card.model_copy(update={"kind": "openai_api"})
+    closed = STUDY.model_copy(update={"models": (card,)})
     assert tables.load(build, tables.POINTS).empty
     answer_study(build, obliging)
     assert "'refused pseudo-harmful': 0" in steer(build, obliging)["steerable"]
     assert tables.load(build, tables.LEFT_OUT)["model"].tolist() == ["steerable"]
     assert tables.load(build, tables.POINTS).empty
-    closed.capabilities = replace(closed.capabilities, activations=False)
     # Where nothing has changed, no model is looked at again.
-    for column, value, model, reason in (
+    for column, value, study, reason in (
         ("intent", "benign", closed, "not open"),
-        ("utterance_id", "another", obliging, "'refused pseudo-harmful': 0"),
+        ("utterance_id", "another", STUDY, "'refused pseudo-harmful': 0"),
         ("split", "test", closed, "not open"),
     ):
         load_manifest(build).assign(**{column: value}).to_parquet(build / MANIFEST)
-        assert reason in steer(build, model)["steerable"], column
+        assert reason in steer(build, obliging, study)["steerable"], column
     nobody = STUDY.profile.model_copy(update={"steered_models": ()})
     study = STUDY.model_copy(update={"profile": nobody})
     assert "steered_models" in steer(build, obliging, study)["steerable"]
