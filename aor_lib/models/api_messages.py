@@ -109,7 +109,7 @@ def joined(events: str) -> dict[str, Any]:
         for name in ("content", "refusal"):
             message[name] = message.get(name, "") + _text(as_mapping(piece.get("delta")).get(name))
         choice |= {k: value for k, value in piece.items() if value not in (None, "", "null")}
-        whole |= {name: value for name, value in event.items() if value is not None}
+        whole |= {name: value for name, value in event.items() if value not in (None, "")}
     return whole | {"choices": [choice | {"message": message}]}
 
 
@@ -173,6 +173,12 @@ def _stated(response: Any, names: Collection[str]) -> Iterator[Any]:
     elif isinstance(response, Mapping):
         for name, value in response.items():
             yield from [value] if name in names else _stated(value, names)
+
+
+def retry_delay_s(error: openai.APIError) -> float:
+    """Seconds that Gemini's errors ask to wait; 0 if this one does not."""
+    delays = (re.fullmatch(r"([\d.]+)s", str(of)) for of in _stated(error.body, ("retryDelay",)))
+    return next((float(delay[1]) for delay in delays if delay), 0.0)
 
 
 def _is_withheld(reason: object) -> bool:

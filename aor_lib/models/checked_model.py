@@ -102,11 +102,11 @@ class CheckedModel:
         """Require another answer, or other logits, to conversations that differ in ``what``."""
         if self.deterministic and self.answer(first).text != self.answer(second).text:
             return f"{what}: another answer"
-        before, after = self._logits(first), self._logits(second)
-        if before.empty:
+        before, after, again = map(self._logits, (first, second, first))
+        if any(logits.empty for logits in (before, after, again)):
             self.require_determinism()
             raise Failed(f"{what}: the answer stays the same")
-        moved, by_itself = _distance(before, after), _distance(before, self._logits(first))
+        moved, by_itself = _distance(before, after), _distance(before, again)
         if moved > NOTICEABLE + 3 * by_itself:
             return f"{what}: logits move by up to {moved:.2g}"
         raise Failed(f"{what}: neither the answer nor the logits change")

@@ -58,8 +58,13 @@ class LlamaCppModel(OpenAIModel):
     async def _try(self, made: Request) -> Any:
         server, address = _running.get(self._identity, (None, ""))
         if server is None or server.poll() is not None:  # not yet, or a request made it crash
+            self._budget.reserve(0.0)  # raises where a server did not start
             # Not in a thread: whoever asks meanwhile waits for the same server.
-            address = self._start()
+            try:
+                address = self._start()
+            except ModelError as error:
+                self._budget.close(str(error))
+                raise
         self._client.base_url = f"{address}/v1"
         return await super()._try(made)
 

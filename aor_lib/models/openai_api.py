@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import aiohttp
 import openai
@@ -47,7 +48,7 @@ class OpenAIModel:
         address, self._key = settings.address(card.id), settings.key(card.id)
         self._budget = Budget(settings.max_spend_usd, f"{card.id} at {address}")
         self._fingerprint: str | None = None
-        self._is_reached = False
+        self._came = 0  # responses
         self._away_since: float | None = None
         self._places = asyncio.Semaphore(settings.concurrency)
         self._client = openai.AsyncOpenAI(
@@ -56,7 +57,9 @@ class OpenAIModel:
             timeout=settings.timeout_s,
             max_retries=0,  # every try is counted here
             # No proxy stands before this machine itself.
-            http_client=openai.DefaultAioHttpClient(trust_env="//127.0.0.1" not in str(address)),
+            http_client=openai.DefaultAioHttpClient(
+                trust_env=urlsplit(address or "").hostname not in ("127.0.0.1", "localhost", "::1")
+            ),
         )
         if not self._client.base_url.host.endswith(".openai.com"):  # nobody else is told who asks
             self._client.organization = self._client.project = None
@@ -155,13 +158,16 @@ class OpenAIModel:
         for number in itertools.count():
             try:
                 async with self._places:
+                    came = self._came
                     return await self._try(made)
             except (openai.APIConnectionError, openai.APIStatusError) as error:
                 headers = error.response.headers if isinstance(error, openai.APIStatusError) else {}
-                asked_s = max(0.0, self._client._parse_retry_after_header(headers) or 0.0)
+                in_header = self._client._parse_retry_after_header(headers)
+                asked_s = max(0.0, in_header or api_messages.retry_delay_s(error))
                 self._close_if_in_vain(error, asked_s)
                 hope = prospect(error)
-                if hope == "passing" or not self._settings.restart_s:
+                # A server that answers others is not away.
+                if hope == "passing" or not self._settings.restart_s or self._came > came:
                     tries -= 1
                 if tries < 0 or hope == "final" or self._budget.closed:
                     raise
@@ -178,7 +184,7 @@ class OpenAIModel:
         try:
             # Not chat.completions.create: it rebuilds every message, and checks nothing.
             response = await self._client.post("/chat/completions", cast_to=object, body=made.body)
-            self._is_reached = True
+            self._came += 1
             self._end_absence()
             if isinstance(response, str) and "data:" in response:
                 response = api_messages.joined(response)
@@ -203,7 +209,7 @@ class OpenAIModel:
             self._budget.close(f"the API refuses requests with {key} (api_key_variable)")
         elif remedy := api_messages.remedy(error, asked_s):
             self._budget.close(f"{text}; {remedy}")
-        elif hope == "no host" and not self._is_reached:
+        elif hope == "no host" and not self._came:
             self._budget.close(f"there is no host for {where} ({text})")
         elif longest_s and hope in ("no host", "away"):
             if self._away_since is None:
