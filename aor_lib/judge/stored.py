@@ -65,9 +65,11 @@ def judge_table(source: Path, target: Path, judge: Judge, report: Report) -> "pd
     """
     if unknown := [path for path in (source, target) if path.suffix not in FORMATS]:
         raise AorError(f"{unknown[0]}: is no table; give a file in {', '.join(FORMATS)}")
+    if source.resolve() == target.resolve():
+        raise AorError(f"{target}: is the table itself; give another --out")
     table, by = _read(source), f"{judge.id} {judge.version}"
     if taken := set(ADDED) & set(table):
-        raise AorError(f"{source}: has a column {taken.pop()}, which judging adds; rename it")
+        raise AorError(f"{source}: has a column {min(taken)}, which judging adds; rename it")
     exchanges, judged = _exchanges(table), dict[Exchange, Judgement]()
     if target.is_file():
         before = _read(target).reindex(columns=[*NEEDED, *ADDED])
