@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import soundfile
 
+from aor_lib.storage.atomic_write import atomic_write
+
 if TYPE_CHECKING:
     from IPython.display import Audio
 
@@ -49,4 +51,6 @@ class Clip:
             raise ValueError(f"{path}: a clip is saved as .flac or .wav; change the name's ending")
         # Whole numbers, so that a clip which was read from a 16-bit file is saved as it was.
         integers = np.clip(np.rint(self.samples * 2.0**15), -(2**15), 2**15 - 1).astype(np.int16)
-        soundfile.write(path, integers, self.sample_rate, subtype="PCM_16")
+        with atomic_write(Path(path)) as stream:
+            kind = Path(path).suffix[1:].upper()
+            soundfile.write(stream, integers, self.sample_rate, format=kind, subtype="PCM_16")

@@ -1,6 +1,5 @@
 """Verbs that have models answer, judge and steer them, and say which answers are missing."""
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,7 +31,7 @@ def run(
     ] = False,
 ) -> None:
     """Ask every model what the study plans for it; exits with 1 where a trial has no answer."""
-    from aor_lib.inference.engine import Share, run_study
+    from aor_lib.inference.engine import Share, load_models, run_study
     from aor_lib.inference.planning import forecast
 
     study, folder = study_of(params, build)
@@ -42,7 +41,8 @@ def run(
             raise ParamsError(f"--model: the profile has no {name!r}{did_you_mean(name, known)}")
     cards = [known[name] for name in model or known]
     if dry_run:
-        print_table(forecast(study, folder, cards).round(4).astype(object).fillna("unknown"))
+        left = forecast(study, folder, cards, load_models(cards)[0])
+        print_table(left.round(4).astype(object).fillna("unknown"))
         return
     number, _, of = shard.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
@@ -126,9 +126,8 @@ def steer(params: ParamsFile, build: BuildFolder = None) -> None:
     from aor_lib.steering.study import steer_study
 
     study, folder = study_of(params, build)
-    # One after the other, so that no two need to be in memory.
-    models: Iterator[Any] = (load_model(card) for card in study.models)
-    left_out = steer_study(study, folder, models, load_judge(study.profile.judge), progress)
+    load: Any = load_model  # of a class that is open to steering
+    left_out = steer_study(study, folder, load, load_judge(study.profile.judge), progress)
     for reason in left_out.values():
         typer.echo(f"left out: {reason}", err=True)
     typer.echo(f"{len(study.models) - len(left_out)} of {len(study.models)} models were steered")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -91,10 +92,14 @@ def load_study(path: Path) -> StudyParams:
     few = profile.few_mitigated.mitigations if profile.few_mitigated else ()
     prompts = (*profile.mitigations, *few, *(PROBES if profile.probe else ()))
     earlier = read(_find(path, "", "histories"), Histories).histories if profile.multi_turn else ()
+    _refuse_repeated(f"{path}: multi_turn: history", (history.id for history in earlier))
+    scenarios = tuple(_scenario_of(path, profile, name, scenes) for name in profile.scenarios)
+    utterances = chain.from_iterable(scenario.utterances for scenario in scenarios)
+    _refuse_repeated(f"{path}: scenarios: utterance", (utterance.id for utterance in utterances))
     read_prompts = [read_named(_find(path, "prompts", name), Mitigation) for name in prompts]
     return StudyParams(
         profile=profile,
-        scenarios=tuple(_scenario_of(path, profile, name, scenes) for name in profile.scenarios),
+        scenarios=scenarios,
         models=tuple(read_named(_find(path, "models", name), ModelCard) for name in profile.models),
         mitigations=tuple(arm for prompt in read_prompts for arm in prompt.arms),
         histories=earlier,
@@ -143,16 +148,21 @@ def _read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
         )
     benign = [scene.id for scene in own]
     threatening = [scene.id for scene in scenes.values() if scene.kind == "threatening"]
-    ids = Counter(utterance.id for utterance in scenario.utterances)
+    ids = [utterance.id for utterance in scenario.utterances]
+    _refuse_repeated(f"{path}: utterance", ids)
     for utterance in scenario.utterances:
         where = f"{path}: utterance {utterance.id!r}"
-        if ids[utterance.id] > 1:
-            raise ParamsError(f"{where} appears twice")
         _check_names(f"{where}: scenes", utterance.scenes, benign)
         _check_names(f"{where}: threatening_scenes", utterance.threatening_scenes, threatening)
         _check_names(f"{where}: contrast_of", filter(None, [utterance.contrast_of]), ids)
     utterances = [u.model_copy(update={"scenario": scenario.id}) for u in scenario.utterances]
     return scenario.model_copy(update={"scenes": own, "utterances": tuple(utterances)})
+
+
+def _refuse_repeated(where: str, ids: Iterable[str]) -> None:
+    for name, times in Counter(ids).items():
+        if times > 1:
+            raise ParamsError(f"{where} {name!r} appears twice")
 
 
 def _check_names(where: str, names: Iterable[str], options: Collection[str]) -> None:

@@ -27,6 +27,7 @@ from aor_lib.inference.asking import Provenance
 from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store, open_results
 from aor_lib.stimuli import manifest
 from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, load_stimuli
+from aor_lib.stimuli.validation import require_validated
 from aor_lib.storage.atomic_write import atomic_write
 
 CONTENTS = "manifest.json"
@@ -160,7 +161,8 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
     if clips:
         if "imported" in set(manifest.load_manifest(build)["block"]):
             raise BundleError(f"{build}: imported clips are not passed on: add --no-clips")
-        manifest.load_validation(build)  # or it says what to run
+        require_validated(study, build)
+        _of_the_study(build / STORE, trials, build)
         steering = sorted(table.name for table in (build / "steering").glob("*.parquet"))
         names = [MANIFEST, VALIDATION, *(f"steering/{name}" for name in steering)]
         names += [name for name, _ in manifest.sound_files(load_stimuli(build))]
@@ -204,8 +206,8 @@ def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Tria
     if other:
         raise BundleError(
             f"{path}: {len(other)} of its {len({t.stimulus_id for t in present})} stimuli have "
-            f"another sha256 than in {build / MANIFEST}: {', '.join(sorted(other)[:3])}; copy that "
-            "file and clips/ to the other machine, and run the models on them again"
+            f"another sha256 than in {build / MANIFEST}: {', '.join(sorted(other)[:3])}; run the "
+            "models on that file's clips, copied to where they run"
         )
     if not present:
         raise BundleError(f"{path}: has no stimulus of {build / MANIFEST}; is it another study?")

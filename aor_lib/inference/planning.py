@@ -107,9 +107,12 @@ def conversation(stimulus: Stimulus, build: Path, asked: Arm | Prompt = _AS_IT_I
     return (*turns, *[Turn("user", text=step) for step in later])
 
 
-def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> pd.DataFrame:
+def forecast(
+    study: StudyParams, build: Path, cards: Sequence[ModelCard], loaded: Sequence[AudioModel] = ()
+) -> pd.DataFrame:
     """Estimate what is left to ask of each model: model, calls, audio_s, minutes, usd.
 
+    ``loaded`` are those that can run here; others are taken to be as when they answered.
     ``minutes`` go by the answers that are there, and are NaN without any, as is an unknown price.
     """
     from aor_lib.models.api_settings import ApiSettings  # with the SDK, which takes its time
@@ -121,10 +124,12 @@ def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> pd.
             finished = store.finished()
             seconds = store.frame("").query("status == 'ok'").groupby("model").latency_s.mean()
             revisions = {trial.arm.model: trial.arm.revision for trial in store.planned(STUDY)}
-    rows = []
+    rows, here = [], {model.card.id: model for model in loaded}
     for card in cards:
         total = np.zeros(5)
-        for trial in plan_trials(study, list(stimuli.values()), [absent(card, revisions)]):
+        for trial in plan_trials(
+            study, list(stimuli.values()), [here.get(card.id) or absent(card, revisions)]
+        ):
             if trial.key not in finished:
                 stimulus, arm = stimuli[trial.stimulus_id], trial.arm
                 calls, most = max(1, len(arm.steps)), arm.generation.max_new_tokens

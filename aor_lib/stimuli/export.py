@@ -24,9 +24,8 @@ from aor_lib.config.typed_yaml import one_line
 from aor_lib.stimuli import design, manifest
 from aor_lib.stimuli.manifest import DatasetError
 from aor_lib.stimuli.rendering import OWN_LICENCE
-from aor_lib.stimuli.validation import made_from
+from aor_lib.stimuli.validation import require_validated
 from aor_lib.storage.atomic_write import atomic_folder, atomic_write
-from aor_lib.storage.progress import up_to_date
 
 _BATCH = 100
 _CREDIT = ["file", "source", "author", "licence"]
@@ -48,8 +47,7 @@ def export_dataset(study: StudyParams, build: Path, into: Path) -> Path:
                 "exported, since the licence of others is unknown"
             )
         manifest.verify_dataset(stimuli, build)
-        if not up_to_date(build, "validate", made_from(build, design.stimuli(study))):
-            raise DatasetError(f"{build}: is not validated as it is now; run 'aor validate'")
+        require_validated(study, build)
         (folder / "data").mkdir()
         for split in Split:
             if rows := [stimulus for stimulus in stimuli if stimulus.split is split]:

@@ -5,6 +5,8 @@ import math
 import re
 from pathlib import Path
 
+from filelock import FileLock
+
 from aor_lib.audio import mixing, sound_files
 from aor_lib.audio.clip import Clip
 from aor_lib.audio.decoding import read_sound
@@ -51,7 +53,10 @@ def import_clips(folder: Path, build: Path, report: Report) -> sound_files.Impor
 
     done = sound_files.import_each(list(sound_files.file_names(folder)), take, report)
     if rows:
-        write_manifest(rows.values(), build)
+        with FileLock(build.parent / f".{build.name}.lock"):  # another call may import, too
+            there = load_stimuli(build) if (build / MANIFEST).is_file() else []
+            rows |= {row.stimulus_id: row for row in there}
+            write_manifest(rows.values(), build)
     return done
 
 

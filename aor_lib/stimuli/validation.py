@@ -82,6 +82,12 @@ def validate_dataset(
     return [*_violations(manifest.load_manifest(build), planned, manifest.load_validation(build))]
 
 
+def require_validated(study: StudyParams, build: Path) -> None:
+    """Raise DatasetError unless the stimuli were validated as they are now."""
+    if not up_to_date(build, "validate", made_from(build, stimuli(study))):
+        raise manifest.DatasetError(f"{build}: is not validated as it is now; run 'aor validate'")
+
+
 def made_from(build: Path, specs: Iterable[StimulusSpec]) -> list[object]:
     """All that can change the measurements of a build; imported clips have no specifications."""
     files = [build / manifest.MANIFEST, *sorted((build / "clips").glob("*"))]

@@ -132,7 +132,7 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(aor):
 
 def test_a_dry_run_says_what_an_api_may_cost(aor, write_profile):
     write_profile(models=["gemini-3.5-flash-lite"])
-    said = aor("run", "--dry-run")
+    said = aor("run", "--dry-run", unable="gemini-3.5-flash-lite")
     card, calls, audio_s, _, usd = said.stdout.splitlines()[1].split()
     assert (card, calls, audio_s) == ("gemini-3.5-flash-lite", "12.0", "0.0")
     prices = card_settings(load_model_cards()[card], ApiSettings).usd_per_million_tokens

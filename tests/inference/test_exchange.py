@@ -11,7 +11,10 @@ from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.exchange import BundleError, export_results, import_results
 from aor_lib.inference.store import StoreError, open_results
 from aor_lib.models.base import Answer, Failure
-from aor_lib.stimuli.manifest import VALIDATION, load_manifest
+from aor_lib.stimuli.design import stimuli
+from aor_lib.stimuli.manifest import VALIDATION, DatasetError, load_manifest
+from aor_lib.stimuli.validation import made_from
+from aor_lib.storage.progress import finished
 from book._ext.unpacking import unpack_study
 from tests.audio.sounds import put
 from tests.conftest import make_text_stimuli
@@ -118,7 +121,20 @@ def whole(machine):
     whole = machine("whole", [*texts, heard.model_copy(update=of_clip)]).ask(model("own"))
     put(whole.build / "clips/a.flac", b"a sound")
     (whole.build / VALIDATION).write_bytes((whole.build / "manifest.parquet").read_bytes())
+    finished(whole.build, "validate", made_from(whole.build, stimuli(whole.study)))
     return whole
+
+
+def test_only_what_was_validated_and_asked_as_it_is_now_is_passed_on(whole, tmp_path):
+    put(whole.build / "clips/b.flac", b"another")
+    with pytest.raises(DatasetError, match="aor validate"):
+        export_results(whole.study, whole.build, tmp_path / "study.zip")
+    changed = load_manifest(whole.build).assign(sha256="0" * 64)
+    changed.to_parquet(whole.build / "manifest.parquet")
+    finished(whole.build, "validate", made_from(whole.build, stimuli(whole.study)))
+    with pytest.raises(BundleError, match="another sha256"):
+        export_results(whole.study, whole.build, tmp_path / "study.zip")
+    assert set(load_results(whole.build)["status"]) == {"missing"}
 
 
 def test_a_study_comes_out_of_its_zip_file_in_place_of_an_earlier_one(whole, tmp_path):
