@@ -83,12 +83,14 @@ def speaker_differences(
 def verdict(row: pd.Series) -> str:
     """Verdict on a row of :func:`measure_known_effects`.
 
-    ``too few`` utterances for any significance. With an effect planted: ``recovered`` if
-    significant on its side, ``reversed`` on the other, else ``not recovered``. With nothing
-    planted: ``unexpected`` if significant, else ``silent``.
+    ``too few`` utterances for any significance, or ``withheld``. With an effect planted:
+    ``recovered`` if significant on its side, ``reversed`` on the other, else ``not recovered``.
+    With nothing planted: ``unexpected`` if significant, else ``silent``.
     """
     if pd.isna(row["p_holm"]):
         return "too few"
+    if row["withheld"]:
+        return "withheld"
     significant = row["p_holm"] < paired.SIGNIFICANCE
     if row["known_effect"] == "nothing":
         return "unexpected" if significant else "silent"

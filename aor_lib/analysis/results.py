@@ -29,26 +29,34 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
         chosen = judge or store.judge() or DEFAULT_JUDGE
         trials = store.frame(chosen)
         versions = trials.pop("judge_version")
-        other = versions.notna() & ~versions.isin(versions.mode().head(1))
+        # What another judge has not judged, or not in this version, it judges now.
+        is_own = judge == store.judge() and versions.notna().any()
+        local = None if judge is None or is_own else JUDGES.get(judge)
+        counted = [local.version] if local else versions.mode().head(1)
         names = ["label", "p_refusal", "rationale", "flags"]
-        trials.loc[other, names] = None
-        if trials["label"].isna().all() and judge is not None:
-            if judge not in JUDGES:
-                remedy = f"{did_you_mean(judge, JUDGES)}, or run 'aor judge'"
-                raise ParamsError(f"judge: {judge!r} has judged nothing here{remedy}")
-            given = study_judge(store, JUDGES[judge], manifest)(store.responses())
+        trials.loc[~versions.isin(counted), names] = None
+        if local:
+            responses = store.unjudged(local.id, local.version)
+            given = study_judge(store, local, manifest)(responses)
             verdicts = [v.model_dump(mode="json") for v in given if isinstance(v, Verdict)]
             table = pd.DataFrame(verdicts, columns=list(Verdict.model_fields))
             table["flags"] = table["flags"].map(json.dumps)
-            trials[names] = trials[["trial_key"]].merge(table, how="left")[names]
+            new = trials[["trial_key"]].merge(table, how="left")[names]
+            trials[names] = new.where(new["label"].notna(), trials[names])
+        elif judge is not None and trials["label"].isna().all():
+            remedy = f"{did_you_mean(judge, JUDGES)}, or run 'aor judge'"
+            raise ParamsError(f"judge: {judge!r} has judged nothing here{remedy}")
     results = manifest.merge(trials, on="stimulus_id", how="inner", validate="one_to_many")
-    # The study's own trials are planned anew when stimuli have changed; others may be of old ones.
     content = [
         sha256 if history == "[]" else content_hash([sha256, history])
         for sha256, history in zip(results["sha256"], results["history"], strict=True)
     ]
-    current = (results["part"] == STUDY) | (results["stimulus_sha256"] == content)
-    results = results[current].drop(columns=["stimulus_sha256", "part"]).reset_index(drop=True)
+    # Of stimuli that have changed since, the study's own trials are to be asked again.
+    old = results["stimulus_sha256"] != content
+    answer = ["status", "response", "error", "heard", "latency_s", "tokens", *names]
+    results.loc[old, answer] = None
+    results = results[~old | results["part"].eq(STUDY)]
+    results = results.drop(columns=["stimulus_sha256", "part"]).reset_index(drop=True)
     results = results.join(marks(), on="utterance_id")
     results["status"] = results["status"].fillna("missing")
     results["is_control"] = results["is_control"].astype(bool)

@@ -27,7 +27,7 @@ _SCENE_USE = {
 
 def sentences(estimates: Estimates) -> Prose:
     """Sentences about estimates: see :meth:`aor_lib.report.estimates.Estimates.sentences`."""
-    rates = [measure for measure in TRADE_OFF if measure in estimates.frame]
+    rates = [measure for measure in TRADE_OFF if estimates.frame.get(measure, pd.Series()).any()]
     known = estimates.frame.dropna(subset=rates or [estimates.measure], how="all")
     if known.empty:
         return nothing_for(estimates.about or measure_of(estimates.measure).about)
@@ -96,8 +96,9 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
 
 
 def _known_effects(estimates: Estimates) -> str:
-    tested = estimates.frame[estimates.frame["verdict"] != "too few"]
-    if tested.empty:
+    verdicts = estimates.frame["verdict"]
+    tested = estimates.frame[~verdicts.isin(["too few", "withheld"])]
+    if tested.empty and "withheld" not in set(verdicts):
         return "No planted effect could be tested: every comparison has too few utterances."
     is_planted = tested["known_effect"] != "nothing"
     planted, others = tested[is_planted], tested[~is_planted]
@@ -105,9 +106,9 @@ def _known_effects(estimates: Estimates) -> str:
     unexpected = others[others["verdict"] == "unexpected"]
     keys = [key for key in estimates.keys if key not in ("known_effect", "verdict")]
     names, alarms = (_listed(estimates, rows, keys) for rows in (missed, unexpected))
-    few = len(estimates.frame) - len(tested)
+    few, withheld = verdicts.eq("too few").sum(), verdicts.eq("withheld").sum()
     count = f"{len(planted) - len(missed)} of the" if names else "all"
-    of = f"{len(planted)} planted effects{' tested' * bool(few)}"
+    of = f"{len(planted)} planted effects{' tested' * bool(few + withheld)}"
     silent = (
         f"{len(unexpected) or 'None'} of the {len(others)} comparisons without a planted effect "
         f"{'are' if len(unexpected) > 1 else 'is'}"
@@ -116,6 +117,7 @@ def _known_effects(estimates: Estimates) -> str:
         len(planted) and f"We recovered {count} {of}.",
         names and f"Missed: {names}.",
         len(others) and f"{silent} significant after Holm adjustment{': ' * bool(alarms)}{alarms}.",
+        withheld and f"The verdicts on {withheld} are withheld: missing answers could change them.",
         few and f"We did not test {few} comparisons with too few utterances.",
     ]
     return " ".join(map(str, filter(None, told)))

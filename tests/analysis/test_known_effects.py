@@ -26,8 +26,10 @@ def test_every_comparison_of_the_context_chapter_is_held_against_what_was_plante
         ("nothing", 0.1, 0.2, "silent"),
         ("nothing", 0.03, 0.01, "unexpected"),
         ("more", 1.0, np.nan, "too few"),
+        ("more", 1.0, 1.0, "withheld"),
     ],
 )
 def test_a_verdict_goes_by_the_adjusted_test(effect, difference, p_holm, expected):
     row = {"known_effect": effect, "difference": difference, "p_holm": p_holm}
+    row["withheld"] = expected == "withheld"
     assert verdict(pd.Series(row)) == expected
