@@ -29,6 +29,7 @@ from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.study import LABELS, SAMPLE, SAMPLED
 
 _GROUP = ["model", "intent", "condition"]
+_SIDES = ["benign_scene", "speech_only"]  # clips that are heard
 
 
 def annotate(
@@ -114,7 +115,7 @@ def clips(build: Path | str) -> pd.DataFrame:
     Those of one utterance are drawn together, equally from each group.
     """
     manifest = load_manifest(build)
-    core = manifest.query("block == 'core' and condition in ('benign_scene', 'speech_only')")
+    core = manifest.query("block == 'core' and variant == 0 and condition in @_SIDES")
     rows = core[core.groupby("utterance_id")["condition"].transform("nunique") == 2]
     named = rows.rename(columns={"sha256": "item", "utterance_id": "of"})
     named["group"] = named["scenario"] + named["intent"]
