@@ -54,7 +54,7 @@ def steer_study(
         "version": VERSION,
         "max_hrr_loss": MAX_HRR_LOSS,
         "judge": [judge.id, judge.version],
-        "models": [[card.id, card.settings] for card in study.models],
+        "models": [[card.id, card.kind, card.settings] for card in study.models],
         "generation": study.profile.generation.model_dump(),
         "steered_models": study.profile.steered_models,
         "trials": sorted(spoken[of_trial].astype(str).values.tolist()),

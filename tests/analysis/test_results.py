@@ -1,3 +1,4 @@
+import pandas as pd
 import pytest
 
 from aor_lib.analysis.results import load_results
@@ -56,3 +57,6 @@ def test_a_judge_that_has_judged_nothing_judges_what_is_read_and_stores_nothing(
     assert set(results["flags"]) == {"[]"}
     with Store(build / STORE) as store:
         assert store.frame("string-match")["label"].isna().all()
+        one = store.verdicts()[0].model_copy(update={"judge": "string-match"})
+        store.record_verdicts([(store.responses()[0], one)])  # of another version, and of one only
+    pd.testing.assert_frame_equal(load_results(build, "string-match"), results)

@@ -78,6 +78,29 @@ def test_what_an_utterance_names_in_vain_is_named_with_it(write_profile, field, 
         load_study(path)
 
 
+@pytest.mark.parametrize("copied", ["scenario", "history"])
+def test_an_id_that_a_study_has_twice_is_named(write_profile, copied):
+    path = write_profile(scenarios=["kitchen", "mine"], multi_turn={"utterances_per_scenario": 1})
+    scenario = yaml.safe_load((PARAMS / "scenarios/kitchen.yaml").read_text()) | {"id": "mine"}
+    for utterance in scenario["utterances"]:
+        if copied == "history":
+            utterance["id"] = f"mine-{utterance['id']}"
+            utterance.pop("contrast_of", None)
+        utterance["scenes"] = ["mine_1"]
+    put(path.parent / "scenarios/mine.yaml", yaml.safe_dump(scenario))
+    for name in ("mine_1", "mine_2"):
+        scene = yaml.safe_load((PARAMS / "scenes/home_kitchen.yaml").read_text())
+        own = yaml.safe_dump(scene | {"id": name, "scenario": "mine"})
+        put(path.parent / f"scenes/{name}.yaml", own)
+    histories = yaml.safe_load((PARAMS / "histories.yaml").read_text())
+    if copied == "history":
+        histories["histories"].append(histories["histories"][0])
+    put(path.parent / "histories.yaml", yaml.safe_dump(histories))
+    field = {"scenario": "scenarios: utterance", "history": "multi_turn: history"}[copied]
+    with pytest.raises(ParamsError, match=f"{field} '.*twice"):
+        load_study(path)
+
+
 def test_a_study_has_the_scenes_of_its_scenarios_and_those_of_none(write_profile):
     path = write_profile(scenarios=["kitchen"])
     text = (PARAMS / "scenes/barbecue.yaml").read_text().replace("id: barbecue", "id: campfire")

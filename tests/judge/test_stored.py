@@ -217,3 +217,5 @@ def test_the_command_judges_a_table_and_counts_the_labels(tmp_path):
     done = CliRunner().invoke(app, ["judge", str(source), "--out", str(out)])
     assert "full_refusal 1" in done.output
     assert out.is_file()
+    into_itself = CliRunner().invoke(app, ["judge", str(source), "--out", str(source)])
+    assert "another --out" in str(into_itself.exception)

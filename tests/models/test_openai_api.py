@@ -189,6 +189,7 @@ def test_what_may_have_been_made_but_did_not_arrive_is_spent(server, reply):
         (error(402, "used up"), "TEST_KEY", "used up"),
         (error(429, "tomorrow", retry_after="3600"), "TEST_KEY", "3600 s"),
         (error(429, "no", retry_after="Fri, 31 Dec 2100 23:59:59 GMT"), "TEST_KEY", r"\d{9,} s"),
+        ((429, {}, b'[{"error": {"details": [{"retryDelay": "3600s"}]}}]'), "TEST_KEY", "3600 s"),
     ],
 )
 def test_what_no_request_would_get_past_ends_the_run(server, reply, key, expected):
@@ -233,6 +234,24 @@ def test_a_restarted_server_is_waited_for_and_it_is_said_once(server, caplog, ba
     assert len(server.requests) == 22
     [said] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert re.fullmatch("tiny-api: .*600 s.*loading.*", said)
+
+
+def test_a_request_that_fails_each_time_while_others_are_answered_is_not_waited_for(server):
+    def reply(body):
+        return error(502, "no worker") if "odd" in str(body) else completion("Fine.")
+
+    server.reply, settings = reply, {"restart_s": 600, "max_retries": 0, "concurrency": 2}
+    model = OpenAIModel(card(server, **settings))
+    results = model.answer([ask("odd"), *[ask(str(n)) for n in range(20)]], GENERATION)
+    assert answers_in(results) == 20
+    assert "502" in results[0].error
+
+
+def test_no_proxy_stands_before_this_machine_whatever_it_is_called(server, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    server.reply = lambda _: completion("Fine.")
+    for url in (server.url, server.url.replace("127.0.0.1", "localhost")):
+        assert OpenAIModel(card(base_url=url)).answer([ask("1")], GENERATION) == [FINE]
 
 
 def test_a_wait_that_is_interrupted_leaves_the_next_one_its_time(server, monkeypatch):

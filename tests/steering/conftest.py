@@ -145,7 +145,8 @@ def answer_study(build, model):
 
 
 def steer(build, model, study=STUDY):
-    return steer_study(study, build, lambda card: model, JUDGES["speech-acts"], lambda _: SILENT)
+    load = model if callable(model) else lambda card: model
+    return steer_study(study, build, load, JUDGES["speech-acts"], lambda _: SILENT)
 
 
 def trials_in(build, model):

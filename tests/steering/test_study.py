@@ -7,7 +7,7 @@ from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import steering, unmitigated
 from aor_lib.analysis.stats import intervals
 from aor_lib.config.records import Split, split_of
-from aor_lib.models.base import Answer, Failure
+from aor_lib.models.base import Answer, Failure, ModelError
 from aor_lib.steering import SteeringError, tables
 from aor_lib.steering.study import steer_model
 from aor_lib.steering.trials import RANDOM, as_mitigation
@@ -109,6 +109,15 @@ def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(tmp_path):
     ):
         load_manifest(build).assign(**{column: value}).to_parquet(build / MANIFEST)
         assert reason in steer(build, obliging, study)["steerable"], column
+    tried = []
+
+    def unable(card):
+        tried.append(card.id)
+        raise ModelError("there is no GPU")
+
+    for _ in range(2):  # and is tried again
+        assert "no GPU" in steer(build, unable)["steerable"]
+    assert len(tried) == 2
     nobody = STUDY.profile.model_copy(update={"steered_models": ()})
     study = STUDY.model_copy(update={"profile": nobody})
     assert "steered_models" in steer(build, obliging, study)["steerable"]

@@ -127,10 +127,10 @@ def test_a_clip_of_ones_own_has_the_bytes_of_a_studys(tmp_path, scene):
     row, files = render(spec, Mixing(snr_db=0), None)
     clip = make_clip(TEXT, scene=scene, voice="bm_george", emotion="angry", snr_db=0, seed=3)
     for name in ("clip.flac", "clip.wav"):
-        clip.save(tmp_path / name)
-        saved, _ = soundfile.read(tmp_path / name, dtype="float32")
+        clip.save(tmp_path / "new" / name)
+        saved, _ = soundfile.read(tmp_path / "new" / name, dtype="float32")
         assert saved.tobytes() == clip.samples.tobytes()
-    assert (tmp_path / "clip.flac").read_bytes() == files[row.path]
+    assert (tmp_path / "new/clip.flac").read_bytes() == files[row.path]
     with pytest.raises(ValueError, match=r"x\.mp3.*\.flac or \.wav"):
         clip.save(tmp_path / "x.mp3")
 
