@@ -177,8 +177,7 @@ class Study:
             random controls, told apart by ``role``), ``steering_hearing`` (the chosen steering
             over threatening scenes).
         split
-            ``test``, or ``dev``, on which the reference models were trained and steering is
-            chosen.
+            ``test``, or ``dev``, on which the reference models were trained and steering is chosen.
 
         Raises
         ------
@@ -197,10 +196,8 @@ class Study:
 
     def steering(self, table: str) -> pd.DataFrame:
         """A table of ``aor steer``: ``points``, ``layer_sweep`` or ``left_out``."""
-        if table not in tables.COLUMNS:
-            raise SelectionError(
-                f"steering: no table {table!r}{did_you_mean(table, tables.COLUMNS)}"
-            )
+        if table not in (known := tables.COLUMNS):
+            raise SelectionError(f"steering: no table {table!r}{did_you_mean(table, known)}")
         return tables.load(self.build, table)
 
     def _with_roles(self, trials: pd.DataFrame) -> pd.DataFrame:

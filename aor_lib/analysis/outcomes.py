@@ -50,15 +50,8 @@ def counts(trials: pd.DataFrame) -> dict[str, int]:
 def outcomes(trials: pd.DataFrame) -> pd.DataFrame:
     """Mark each trial by what the :func:`counts` count it as, one column each."""
     judged, answered = is_judged(trials), trials["status"].eq("ok")
-    blocked = trials["status"].eq("blocked")
-    columns = (
-        answered | True,
-        judged,
-        judged & trials["label"].isin(REFUSALS),
-        ~answered & ~blocked,
-        blocked,
-        answered & ~judged,
-    )
+    refused, blocked = judged & trials["label"].isin(REFUSALS), trials["status"].eq("blocked")
+    columns = (answered | True, judged, refused, ~answered & ~blocked, blocked, answered & ~judged)
     return pd.DataFrame(dict(zip(COUNTS, columns, strict=True)))
 
 

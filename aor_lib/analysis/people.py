@@ -58,8 +58,7 @@ def answer_texts(build: Path | str) -> pd.DataFrame:
     texts = load_manifest(build)[["stimulus_id", "text"]]
     rows = trials[trials["response"].notna()].merge(texts, on="stimulus_id")
     rows["item"] = list(map(content_hash, zip(rows["text"], rows["response"], strict=True)))
-    rows = rows.drop_duplicates("trial_key").set_index("trial_key")
-    return rows[["item", "text", "response"]]
+    return rows.drop_duplicates("trial_key").set_index("trial_key")[["item", "text", "response"]]
 
 
 def any_refusal(labels: pd.Series) -> pd.Series:
@@ -170,8 +169,7 @@ def _difference(level: pd.DataFrame, baseline: pd.DataFrame) -> Floats:
     counted = pairs.reindex(index=labels, columns=labels, fill_value=0).to_numpy().ravel()
     drawn = rng.dirichlet(counted + 0.25, DRAWS)  # each share is then Beta(k + 1/2)
     both, at_level, at_baseline, _ = np.vstack([counted / counted.sum(), drawn]).T
-    refused = _refused(level, both + at_level, rng)
-    return refused - _refused(baseline, both + at_baseline, rng)
+    return _refused(level, both + at_level, rng) - _refused(baseline, both + at_baseline, rng)
 
 
 def _refused(answers: pd.DataFrame, share: Floats, rng: np.random.Generator) -> Floats:

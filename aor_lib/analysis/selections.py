@@ -88,8 +88,7 @@ def histories(results: pd.DataFrame) -> pd.DataFrame:
     plain = unmitigated(results)
     after = plain[plain["block"] == "multi_turn"]
     # The last clip of the conversation is the very clip that the others were asked alone.
-    alone = core(plain)
-    alone = alone[alone["sha256"].isin(after["sha256"])]
+    alone = core(plain[plain["sha256"].isin(after["sha256"])])
     after = after[after["sha256"].isin(alone["sha256"])]
     return pd.concat([alone.assign(history_id="no_history"), after], ignore_index=True)
 
@@ -101,8 +100,7 @@ def mitigation(results: pd.DataFrame) -> pd.DataFrame:
     """
     arms = core(results[results["condition"] == Condition.BENIGN_SCENE])
     arms = arms[arms["method"].isin([NONE, "prompt", "decoding"])]
-    mitigated = arms[arms["method"] != NONE]
-    arms = arms[arms["stimulus_id"].isin(mitigated["stimulus_id"])]
+    arms = arms[arms["stimulus_id"].isin(arms.loc[arms["method"] != NONE, "stimulus_id"])]
     return arms.assign(kind=arms["method"].mask(arms["is_control"], "control"))
 
 

@@ -230,10 +230,8 @@ class Run:
             if name not in self._served_by:
                 self._served_by[name] = self._store.served_by(name, model.revision) or other
             if other != (first := self._served_by[name]):
-                self.stopped[name] = (
-                    f"{other!r} answers now, and {first!r} did before; give what answers now a "
-                    "card of its own, or another revision in its card"
-                )
+                advice = "give what answers now a card of its own, or another revision in its card"
+                self.stopped[name] = f"{other!r} answers now, and {first!r} did before; {advice}"
         ours = (None, self._served_by.get(name))
         return [response for response in responses if response.served_by in ours]
 

@@ -25,9 +25,7 @@ STORE = "results.sqlite"  # name of the results of a study, in its folder
 STUDY, IMPORTED, STEERED = "study", "imported", "steering of "
 """Parts of the plan: the study's own, imported ones, and those of a steered model (its id)."""
 
-_RESPONSE, _VERDICT, _PROVENANCE = (
-    list(kind.model_fields) for kind in (Response, Verdict, Provenance)
-)
+_RESPONSE, _VERDICT, _PROVENANCE = ([*row.model_fields] for row in (Response, Verdict, Provenance))
 _OF_ARM = ("model", "revision", "mitigation", "arm", "method", "is_control")
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS arms (
@@ -116,11 +114,8 @@ class Store(AbstractContextManager["Store"]):
 
     def planned(self, part: str | None = None) -> list[Trial]:
         """Trials of a part of the plan, or of all of it, in its order; none twice."""
-        rows = self._read(
-            "SELECT stimulus_id, stimulus_sha256, content FROM trials"
-            " WHERE part = ifnull(?, part) ORDER BY part != 'study', position",
-            part,
-        )
+        which = "WHERE part = ifnull(?, part) ORDER BY part != 'study', position"
+        rows = self._read(f"SELECT stimulus_id, stimulus_sha256, content FROM trials {which}", part)
         return list(dict.fromkeys(Trial(name, sha256, _arm(arm)) for name, sha256, arm in rows))
 
     def forget_imported(self, model: str) -> int:
@@ -149,13 +144,10 @@ class Store(AbstractContextManager["Store"]):
 
     def record(self, responses: Iterable[Response]) -> int:
         """Commit responses and return how many are new; only failures are replaced, by others."""
+        insert = f"INSERT INTO responses VALUES ({_marks(len(_RESPONSE))}) ON CONFLICT (trial_key)"
         changes = ", ".join(f"{name} = excluded.{name}" for name in _RESPONSE)
-        return self._write(
-            f"INSERT INTO responses VALUES ({_marks(len(_RESPONSE))})"
-            f" ON CONFLICT (trial_key) DO UPDATE SET {changes}"
-            " WHERE status = 'failed' AND created != excluded.created",
-            [_values(response) for response in responses],
-        )
+        which = "WHERE status = 'failed' AND created != excluded.created"
+        return self._write(f"{insert} DO UPDATE SET {changes} {which}", [*map(_values, responses)])
 
     def responses(self) -> list[Response]:
         """Responses to planned trials, by key."""
@@ -173,11 +165,9 @@ class Store(AbstractContextManager["Store"]):
 
     def record_verdicts(self, judged: Iterable[tuple[Response, Verdict]]) -> None:
         """Replace verdicts of the same judges, unless a run has replaced the response meanwhile."""
-        self._write(
-            f"INSERT OR REPLACE INTO verdicts SELECT {_marks(len(_VERDICT))}"
-            " FROM responses WHERE trial_key = ? AND created = ?",
-            [(*_values(verdict), of.trial_key, of.created) for of, verdict in judged],
-        )
+        query = f"SELECT {_marks(len(_VERDICT))} FROM responses WHERE trial_key = ? AND created = ?"
+        rows = [(*_values(verdict), of.trial_key, of.created) for of, verdict in judged]
+        self._write(f"INSERT OR REPLACE INTO verdicts {query}", rows)
 
     def set_judge(self, judge: str) -> None:
         """Make a judge's verdicts those of the study; what others said stays."""
@@ -241,10 +231,9 @@ class Store(AbstractContextManager["Store"]):
                 f" GROUP BY {group} HAVING count(DISTINCT {name}) > 1 LIMIT 1"
             )
             for model, mitigation, values in unlike:
-                raise StoreError(
-                    f"{self.path}: model {model!r}, mitigation {mitigation!r}: was imported with "
-                    f"another {what}: {values}; take it out ('aor import --forget {model}')"
-                )
+                trials = f"model {model!r}, mitigation {mitigation!r}: was imported"
+                remedy = f"take it out ('aor import --forget {model}')"
+                raise StoreError(f"{self.path}: {trials} with another {what}: {values}; {remedy}")
 
     def _rows(self, kind: type[_Row], which: str, *parameters: str) -> list[_Row]:
         names, rows = list(kind.model_fields), []

@@ -42,9 +42,7 @@ def class_scores(text: str) -> Array:
 def tokens(text: str) -> list[int]:
     """Return the ids of the first and the last tokens of a text."""
     ids = _tokenizer().encode(text, add_special_tokens=False).ids
-    if len(ids) > _FIRST + _LAST:
-        ids = ids[:_FIRST] + ids[-_LAST:]
-    return [_BEGIN, *ids, _END]
+    return [_BEGIN, *ids[:_FIRST], *ids[_FIRST:][-_LAST:], _END]
 
 
 def layer_arrays(layer: int, weights: Mapping[str, Array], prefix: str = "") -> dict[str, Array]:

@@ -16,8 +16,7 @@ _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrt])|(['\"]))")
 
 LETTER = re.compile(r"[^\W\d_]")
 
-# Marks of reasoning: <think>, [THINK], ◁think▷, <|thinking|>, <seed:think>, and a channel that is
-# not the final one.
+# Marks of reasoning: <think>, [THINK], ◁think▷, <|thinking|>, <seed:think>, any channel but final.
 _THOUGHT = (
     r"\s?(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflection|scratchpad)"
     r"(?:_content)?\s?\|?[>\]\u25b7\u27e9]"
@@ -63,9 +62,8 @@ def read(text: str) -> str:
 
     It is NFKC, with one space or line break for any run of white space.
     """
-    text = _ESCAPED.sub(
-        lambda mark: chr(int(mark[1], 16)) if mark[1] else mark[3] or "\n", html.unescape(text)
-    )
+    text = html.unescape(text)
+    text = _ESCAPED.sub(lambda mark: chr(int(mark[1], 16)) if mark[1] else mark[3] or "\n", text)
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")  # joins escaped pairs
     for wrong in ("cp1252", "latin-1"):  # UTF-8 that was read as this
         with suppress(UnicodeError):

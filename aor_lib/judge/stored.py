@@ -31,9 +31,8 @@ Given = TypeVar("Given")
 def judge_study(build: Path, judge: Judge, report: Report) -> int:
     """Judge the responses of a study that have no verdict of this version; returns their number.
 
-    Verdicts are kept batch by batch. ``report`` is called with the number of responses judged so
-    far, and of all to judge. ModelError, with the reasons, if the judge failed on some, which the
-    next call asks for again.
+    Verdicts are kept batch by batch. ModelError, with the reasons, if the judge failed on some,
+    which the next call asks for again.
     """
     with open_results(build) as store:
         ask = study_judge(store, judge, load_manifest(build))

@@ -212,9 +212,8 @@ def remedy(error: openai.APIError, wait_s: float) -> str | None:
     unpaid = ("insufficient_quota", "billing_hard_limit_reached")
     if status == 402 or any(code in unpaid for code in _stated(error.body, ("code",))):
         return "pay for more, then run again"
-    if wait_s > _LONGEST_WAIT_S:
-        return f"it asks to wait {wait_s:.0f} s; run again after that"
-    return None
+    too_long = wait_s > _LONGEST_WAIT_S
+    return f"it asks to wait {wait_s:.0f} s; run again after that" if too_long else None
 
 
 def describe(error: Exception, key: str) -> str:
@@ -230,8 +229,7 @@ def describe(error: Exception, key: str) -> str:
 def quote(text: object, key: str) -> str:
     """One line of at most 500 characters from an API's message, without the key if there is one."""
     clean = str(text).encode(errors="replace").decode()
-    if key:
-        clean = clean.replace(key, "[key]")
+    clean = clean.replace(key, "[key]") if key else clean
     return " ".join(clean.split())[:500]
 
 

@@ -117,7 +117,6 @@ class AudioModel(Protocol):
 
         ModelError only where all further answers are impossible; else a ``Failure`` is a result.
         """
-        ...
 
 
 @runtime_checkable
@@ -128,13 +127,10 @@ class GradualModel(AudioModel, Protocol):
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> Iterator[Mapping[int, Result]]:
         """Yield what :meth:`answer` returns, by the conversations' places, some at a time."""
-        ...
 
     def answer(self, conversations: Sequence[Conversation], generation: Generation) -> list[Result]:
         """See :class:`AudioModel`."""
-        came: dict[int, Result] = {}
-        for some in self.results(conversations, generation):
-            came.update(some)
+        came = dict(one for some in self.results(conversations, generation) for one in some.items())
         return [came[place] for place in sorted(came)]
 
 

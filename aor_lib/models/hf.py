@@ -91,12 +91,10 @@ class HuggingFaceModel(base.GradualModel):
         try:
             yield from self._batches.results(alike, prepare, answer)
         except Exception as error:
-            if is_dead_gpu(error):
-                raise ModelError(
-                    f"{self.card.id}: the GPU failed, and this process can use it no more; "
-                    f"a new one goes on from here: {one_line(error, 500)}"
-                ) from error
-            raise
+            if not is_dead_gpu(error):
+                raise
+            why = "the GPU failed, and this process can use it no more; a new one goes on from here"
+            raise ModelError(f"{self.card.id}: {why}: {one_line(error, 500)}") from error
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
         """Logits of the first token of the answer: float32 on the CPU, ``(vocabulary,)``."""
@@ -113,12 +111,8 @@ class HuggingFaceModel(base.GradualModel):
         return output.logits[0][0].float().cpu()
 
     def decoder_layers(self) -> torch.nn.ModuleList:
-        """The language model's layers, not an audio encoder's, for hooks.
-
-        A layer's output is ``(batch, tokens, width)``, of gemma3n ``(4, batch, tokens, width)``.
-        """
-        network, _ = self.load()
-        return network.get_decoder().layers
+        """The language model's layers, not an audio encoder's, for hooks."""
+        return self.load()[0].get_decoder().layers
 
     def load(self) -> tuple[Any, Any]:
         """Load the model and its processor; whatever other model was loaded is let go first."""
@@ -132,21 +126,15 @@ class HuggingFaceModel(base.GradualModel):
                 device = settings.device_map or ("cuda:0" if torch.cuda.is_available() else "cpu")
                 dtype = settings.dtype or ("float32" if device == "cpu" else "bfloat16")
                 folder = hf_checkpoint.folder(self.card, self.revision)
-                network = load_network(
-                    settings.architecture,
-                    folder,
-                    settings.adapter,
-                    dtype=getattr(torch, dtype),
-                    device_map=device if device == "auto" else {"": device},
-                )
+                placed = device if device == "auto" else {"": device}
+                options = {"dtype": getattr(torch, dtype), "device_map": placed}
+                network = load_network(settings.architecture, folder, settings.adapter, **options)
                 processor = load_processor(settings.architecture, folder)
                 _set_plain_decoding(network, processor)
                 _loaded[identity] = network, processor
             except Exception as error:
-                raise ModelError(
-                    f"{self.card.id} could not be loaded from {self.card.source}: "
-                    f"{Failure.of(error).error}"
-                ) from error
+                problem = f"could not be loaded from {self.card.source}: {Failure.of(error).error}"
+                raise ModelError(f"{self.card.id} {problem}") from error
         return _loaded[identity]
 
     def _asked(self, conversation: Conversation) -> tuple[Any, Any]:
@@ -203,8 +191,7 @@ def _answers(network: Any, tokenizer: Any, inputs: Any, generation: Generation) 
     """Answer each row of the inputs: greedy, or above temperature 0 sampled from the seed."""
     sampling: dict[str, Any] = {"do_sample": False}
     if generation.temperature > 0:
-        sampling = {"do_sample": True, "temperature": generation.temperature}
-        sampling |= {"top_p": 1.0, "top_k": 0}
+        sampling = dict(do_sample=True, temperature=generation.temperature, top_p=1.0, top_k=0)
         torch.manual_seed(generation.seed)
     inputs = inputs.to(network.device, dtype=network.dtype)
     with torch.inference_mode():

@@ -78,15 +78,12 @@ def load_network(name: str, folder: Path, adapter: str | None, **options: Any) -
     ``options`` are those of ``from_pretrained``. ValueError if the checkpoint is of another
     architecture than ``name``, or lacks weights.
     """
-    config = transformers.AutoConfig.from_pretrained(folder)
-    if name != "text" and config.model_type not in (name, f"{name}_thinker"):
-        raise ValueError(
-            f"settings.architecture is {name}, but the checkpoint is of {config.model_type}"
-        )
+    stated = transformers.AutoConfig.from_pretrained(folder).model_type
+    if name != "text" and stated not in (name, f"{name}_thinker"):
+        raise ValueError(f"settings.architecture is {name}, but the checkpoint is of {stated}")
     if name == "gemma3n":
         leave_out_gemma3n_vision()
-    kind = getattr(transformers, ARCHITECTURES[name].model)
-    network, loading = kind.from_pretrained(
+    network, loading = getattr(transformers, ARCHITECTURES[name].model).from_pretrained(
         folder, use_safetensors=True, output_loading_info=True, **options
     )
     _require_all_weights(loading["missing_keys"])

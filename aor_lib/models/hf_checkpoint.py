@@ -5,6 +5,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import huggingface_hub
 
@@ -46,13 +47,8 @@ def folder(card: ModelCard, revision: str, only: Sequence[str] = ()) -> Path:
     """
     if (local := local_folder(card)) is not None:
         return local
-    fetched = huggingface_hub.snapshot_download(
-        card.source,
-        revision=revision,
-        allow_patterns=list(only) or None,
-        ignore_patterns=None if only else _NOT_NEEDED,
-    )
-    return Path(fetched)
+    which: Any = {"allow_patterns": list(only)} if only else {"ignore_patterns": _NOT_NEEDED}
+    return Path(huggingface_hub.snapshot_download(card.source, revision=revision, **which))
 
 
 def local_folder(card: ModelCard) -> Path | None:

@@ -63,13 +63,9 @@ def model_inputs(processor: Any, name: str, conversations: Sequence[Conversation
             samples = max(map(len, heard)) + features.n_fft // 2
             whole_frames = -(-samples // features.hop_length) * features.hop_length
             audio["audio_kwargs"] = {"max_length": whole_frames}
-    return processor(
-        text=prompts,
-        return_tensors="pt",
-        # Given flat, padding would reach the audio's features too.
-        text_kwargs={"padding": True, "padding_side": "left", "add_special_tokens": not started},
-        **audio,
-    )
+    # Given flat, padding would reach the audio's features too.
+    padded = {"padding": True, "padding_side": "left", "add_special_tokens": not started}
+    return processor(text=prompts, return_tensors="pt", text_kwargs=padded, **audio)
 
 
 def end_of_turn(processor: Any) -> int | None:
@@ -90,8 +86,7 @@ def _chat_template(processor: Any) -> Any:
 
 
 def _with_silent_end(clip: Clip, at_least: int, multiple_of: int) -> Clip:
-    samples = len(clip.samples)
-    silence = at_least + -(samples + at_least) % multiple_of
+    silence = at_least + -(len(clip.samples) + at_least) % multiple_of
     return Clip(np.pad(clip.samples, (0, silence)), clip.sample_rate)
 
 

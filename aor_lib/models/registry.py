@@ -96,10 +96,8 @@ def _adapter(card: ModelCard) -> Any:
     # Adapters import SDKs: only the one that is asked for is loaded.
     module, colon, name = ADAPTERS.get(card.kind, card.kind).partition(":")
     if not colon:
-        raise ParamsError(
-            f"model {card.id}: kind: no kind {card.kind!r}{did_you_mean(card.kind, ADAPTERS)}, "
-            "or a class as module:Class"
-        )
+        advice = f"{did_you_mean(card.kind, ADAPTERS)}, or a class as module:Class"
+        raise ParamsError(f"model {card.id}: kind: no kind {card.kind!r}{advice}")
     try:
         return getattr(importlib.import_module(module), name)
     except ModuleNotFoundError as error:

@@ -9,6 +9,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -82,20 +83,16 @@ class LanguageModel:
         # In one order: where a layer is steered, the last bit of a sum depends on a batch's rows.
         ordered = sorted(prompts, key=lambda p: (len(self.tokens(p.text)), p.text, p.heard))
         for start in range(0, len(ordered), _BATCH):
-            of_length: dict[int, list[Prompt]] = {}
-            for prompt in ordered[start : start + _BATCH]:
-                length = _padded_length(len(self.tokens(prompt.text)))
-                of_length.setdefault(length, []).append(prompt)
-            for alike in of_length.values():
-                yield self._answered(alike, generation)
+            batch = ordered[start : start + _BATCH]
+            for _, alike in groupby(batch, lambda p: _padded_length(len(self.tokens(p.text)))):
+                yield self._answered(list(alike), generation)
 
     def next_token_logits(self, prompt: Prompt) -> torch.Tensor:
         """Logits of the first token after a prompt: float32, ``(vocabulary,)``."""
         inputs = self._padded([prompt])
         positions = inputs["attention_mask"].cumsum(dim=1) - 1
         with torch.inference_mode(), self.hearing(prompt.heard):
-            output = self.network(**inputs, position_ids=positions, logits_to_keep=1)
-        return output.logits[0, -1]
+            return self.network(**inputs, position_ids=positions, logits_to_keep=1).logits[0, -1]
 
     def tokens(self, text: str) -> list[int]:
         """Token ids of a text as it is."""
@@ -145,29 +142,26 @@ class LanguageModel:
     def _answered(self, prompts: Sequence[Prompt], generation: Generation) -> dict[Prompt, Answer]:
         inputs = self._padded(prompts)
         heard = [clip for prompt in prompts for clip in prompt.heard]
+        sampled = [Sampled(prompts, generation)] if generation.temperature else []
+        most = generation.max_new_tokens
         with torch.inference_mode(), self.hearing(heard):
             output = self.network.generate(
-                **inputs,
-                max_new_tokens=generation.max_new_tokens,
-                do_sample=False,
-                logits_processor=[Sampled(prompts, generation)] if generation.temperature else [],
+                **inputs, max_new_tokens=most, do_sample=False, logits_processor=sampled
             )
         written = output[:, inputs["input_ids"].shape[1] :]
         texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
         lengths = (written != self.tokenizer.pad_token_id).sum(dim=1).tolist()
         answers = {}
         for prompt, text, length in zip(prompts, texts, lengths, strict=True):
-            ended = "stop" if length < generation.max_new_tokens else "length"
+            ended = "stop" if length < most else "length"
             answers[prompt] = Answer(text.strip(), length, finish_reason=ended)
         return answers
 
     def _padded(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
         tokens = [self.tokens(prompt.text) for prompt in prompts]
+        length = _padded_length(max(map(len, tokens)))
         return self.tokenizer.pad(
-            {"input_ids": tokens},
-            padding="max_length",
-            max_length=_padded_length(max(map(len, tokens))),
-            return_tensors="pt",
+            {"input_ids": tokens}, padding="max_length", max_length=length, return_tensors="pt"
         )
 
 

@@ -106,19 +106,15 @@ def table(rows: pd.DataFrame, caption: str = "") -> Html | Prose:
     if not caption:
         return Html(scrolling(rows, "Table"))
     unfolded = "" if len(rows) > _SHORT else ' open=""'
-    return Html(
-        f'<details class="aor-table"{unfolded}><summary>{escape(caption)}</summary>'
-        f"{scrolling(rows, caption)}</details>"
-    )
+    content = f"<summary>{escape(caption)}</summary>{scrolling(rows, caption)}"
+    return Html(f'<details class="aor-table"{unfolded}>{content}</details>')
 
 
 def scrolling(rows: pd.DataFrame, label: str) -> str:
     """Rows as an HTML table that scrolls by itself, by keyboard too, where the page is narrow."""
     html = rows.map(_cell).rename(columns=escape).to_html(index=False, border=0, escape=False)
-    return (
-        f'<div class="aor-scroll" role="region" tabindex="0" aria-label="{escape(label)}">'
-        f"{html}</div>"
-    )
+    region = f'<div class="aor-scroll" role="region" tabindex="0" aria-label="{escape(label)}">'
+    return f"{region}{html}</div>"
 
 
 def as_html(text: str) -> str:
@@ -134,6 +130,5 @@ def _cell(value: Any) -> str:
 
 def _plain(text: str) -> str:
     """Text as Markdown that means just that: punctuation is escaped, but for links to clips."""
-    return _SPECIAL.sub(
-        lambda match: as_html(match[0]) if match[1] else f"\\{match[0]}", " ".join(text.split())
-    )
+    line = " ".join(text.split())
+    return _SPECIAL.sub(lambda match: as_html(match[0]) if match[1] else f"\\{match[0]}", line)

@@ -35,18 +35,15 @@ def gallery(
     environment.filters["address"] = lambda path: f"{url}/{quote(path.removeprefix('clips/'))}"
     environment.filters["title_of"] = lambda value, column: cell_title(column, value, titles)
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
-    cards = [
-        _card(row, trials[trials["stimulus_id"] == row["stimulus_id"]])
-        for row in stimuli.to_dict("records")
-    ]
+    of = trials["stimulus_id"]
+    cards = [_card(row, trials[of == row["stimulus_id"]]) for row in stimuli.to_dict("records")]
     return Html(template.render(cards=cards, in_book=url == "clips"))
 
 
 def facts(row: Mapping[Any, Any]) -> dict[str, str]:
     """Circumstances of a stimulus in words, from its manifest row; what is unknown is left out."""
-    snr_db, scene, speaker, gender = (
-        _known(row, name) for name in ("snr_db", "background_scene", "voice", "gender")
-    )
+    snr_db, scene = _known(row, "snr_db"), _known(row, "background_scene")
+    speaker, gender = _known(row, "voice"), _known(row, "gender")
     of_gender = f" ({gender})" if gender else ""
     name = speaker and title_of(str(speaker).rpartition("_")[2]) + of_gender
     voice = [name, _known(row, "emotion"), _known(row, "speaking_rate")]

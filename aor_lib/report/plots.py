@@ -16,6 +16,7 @@ Drawn: TypeAlias = tuple[alt.Chart | alt.LayerChart, int, str]
 _PERCENT = alt.Axis(format="~%", grid=True)
 _POINT_LABEL = "format(100 * datum.value, datum.value ? '+.3~g' : 'd')"
 _POINTS = alt.Axis(labelExpr=_POINT_LABEL, labelSeparation=8, grid=True)
+_WHOLE = alt.Scale(domain=[0, 1])
 
 
 def draw(estimates: Estimates, title: str, x: str | None, colour: str | None) -> Figure | Prose:
@@ -69,7 +70,7 @@ class _Picture:
         rows["estimate"] = [with_interval(self.measure, row) for row in records]
         rows["n"] = [sample_size(row) for row in records]
         rows["clips"] = [estimates.clips(row) for row in records]
-        self.rows = rows.infer_objects()
+        self.rows, self.in_order = rows.infer_objects(), list(dict.fromkeys(rows["row"]))
         table = pd.DataFrame(looks(self.hue, known[self.hue], titles))
         self.hues, colours, shapes = (table[place].tolist() for place in table)
         self.colour = alt.Color(f"{self.hue}:N", scale=alt.Scale(domain=self.hues, range=colours))
@@ -82,8 +83,7 @@ class _Picture:
 
     def forest(self) -> Drawn:
         colour, shape = self.colour, self.shape
-        in_order = list(dict.fromkeys(self.rows["row"]))
-        y = alt.Y("row:N", title=None, sort=in_order, axis=alt.Axis(labelLimit=340))
+        y = alt.Y("row:N", title=None, sort=self.in_order, axis=alt.Axis(labelLimit=340))
         base = self._base().encode(y=y, href="clips:N")
         if self.named == [self.hue]:
             colour, shape = colour.legend(None), shape.legend(None)
@@ -105,13 +105,11 @@ class _Picture:
 
     def stacked(self) -> Drawn:
         self.rows["place"] = self.rows[self.hue].map(self.hues.index)
-        whole = alt.Scale(domain=[0, 1])
-        x = alt.X(f"{self.measure}:Q", title=self.axis, axis=_PERCENT, scale=whole)
-        in_order = list(dict.fromkeys(self.rows["row"]))
-        y = alt.Y("row:N", title=None, scale=alt.Scale(domain=in_order))
+        x = alt.X(f"{self.measure}:Q", title=self.axis, axis=_PERCENT, scale=_WHOLE)
+        y = alt.Y("row:N", title=None, scale=alt.Scale(domain=self.in_order))
         base = self._base().transform_filter(f"datum.{self.measure} > 0")
         bars = base.mark_bar().encode(x=x, y=y, color=self.colour, href="clips:N")
-        return bars.encode(order="place:Q"), 34 * len(in_order), f"{self._range()}."
+        return bars.encode(order="place:Q"), 34 * len(self.in_order), f"{self._range()}."
 
     def lines(self, x: str) -> Drawn:
         title = title_of(x) + (" (dB)" if x.endswith("_db") else "")
@@ -120,20 +118,18 @@ class _Picture:
         base = self._base().encode(x=over, color=self.colour, detail="row:N")
         scale, ticks = self._scale()
         y = alt.Y(f"{self.measure}:Q", title=self.axis, scale=scale, axis=ticks)
+        points = base.mark_point(filled=True, size=70, opacity=1)
         chart = alt.layer(
             base.mark_area(opacity=0.15).encode(y=f"{self.low}:Q", y2=f"{self.high}:Q"),
             base.mark_line(strokeWidth=2).encode(y=y),
-            base.mark_point(filled=True, size=70, opacity=1).encode(
-                y=y, shape=self.shape, href="clips:N"
-            ),
+            points.encode(y=y, shape=self.shape, href="clips:N"),
         )
         return chart, 280, f"{self._range()}, over {title}."
 
     def trade_off(self) -> Drawn:
-        whole = alt.Scale(domain=[0, 1])
         over, harmful = (measure_of(name).about + self.basis for name in TRADE_OFF)
-        x = alt.X("orr:Q", axis=_PERCENT, title=over, scale=whole)
-        y = alt.Y("hrr:Q", axis=_PERCENT, title=harmful, scale=whole)
+        x = alt.X("orr:Q", axis=_PERCENT, title=over, scale=_WHOLE)
+        y = alt.Y("hrr:Q", axis=_PERCENT, title=harmful, scale=_WHOLE)
         base = self._base().encode(x=x, y=y, color=self.colour, href="clips:N")
         rule = base.mark_rule(strokeWidth=2, opacity=0.6)
         diagonal = _beside([{"orr": 0.0, "hrr": 0.0}, {"orr": 1.0, "hrr": 1.0}])
@@ -147,8 +143,7 @@ class _Picture:
         return chart, 380, words
 
     def _base(self) -> alt.Chart:
-        differ = ("model", self.hue, *self.named)
-        tips = {key: title_of(key) for key in self.keys if key in differ}
+        tips = {key: title_of(key) for key in self.keys if key in ("model", self.hue, *self.named)}
         tips |= {"estimate": measure_of(self.measure).heading, "n": "n"}
         tooltip = [alt.Tooltip(f"{name}:N", title=title) for name, title in tips.items()]
         return alt.Chart(self.rows).encode(tooltip=tooltip)

@@ -114,9 +114,8 @@ class Selection:
         """d' of hearing: the same words over a threatening or neutral, and a benign scene."""
         keys = self._by(by)
         frame = detection.hearing_sensitivity(self.frame, keys)
-        keys = [*keys, "contrast"]
         sounding = self.where(intent="pseudo_harmful")
-        return sounding._estimates(frame, keys, "d_prime", "d\N{PRIME} of hearing")
+        return sounding._estimates(frame, [*keys, "contrast"], "d_prime", "d\N{PRIME} of hearing")
 
     def detection(self, *by: str) -> Estimates:
         """d': how well refusals tell harmful from pseudo-harmful requests, with 95 % intervals."""
@@ -253,8 +252,7 @@ class Selection:
 
     def __repr__(self) -> str:
         """Say how many trials there are."""
-        models = self.frame["model"].nunique()
-        return f"Selection({len(self.frame)} trials of {models} models)"
+        return f"Selection({len(self.frame)} trials of {self.frame['model'].nunique()} models)"
 
 
 def _basis(estimates: pd.DataFrame) -> str:

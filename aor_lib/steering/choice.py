@@ -65,10 +65,8 @@ def choose(
     sound = frame["degenerate"] <= unsteered["degenerate"] + MAX_DEGENERATE
     ordered = pd.concat([best(frame[rows], unsteered["hrr"]) for rows in (sound, ~sound)])
     first = ordered.groupby("method", sort=False).head(1).index
-    frame = frame.assign(
-        mitigation=("steering_" + frame["method"]).where(frame.index.isin(first), None),
-        chosen=frame.index == first[0],
-    )
+    tested = ("steering_" + frame["method"]).where(frame.index.isin(first), None)
+    frame = frame.assign(mitigation=tested, chosen=frame.index == first[0])
     none = {"method": "none", "mitigation": "none", "chosen": False}
     table = pd.concat([pd.DataFrame([none | unsteered]), frame], ignore_index=True)
     return table, [points[place][0] for place in first]
@@ -117,10 +115,8 @@ def behind_a_gate(
     """
     pseudo_harmful = requests.of_kind("pseudo_harmful")
     asked = pseudo_harmful | requests.of_kind("harmful")
-    layer = max(
-        (layer for layer in held_out if layer <= addition.layer),
-        key=lambda layer: float(roc_auc_score(pseudo_harmful[asked], held_out[layer][asked])),
-    )
+    layers = [layer for layer in held_out if layer <= addition.layer]
+    layer = max(layers, key=lambda at: roc_auc_score(pseudo_harmful[asked], held_out[at][asked]))
     scores = pd.Series(held_out[layer], index=requests.answers["stimulus_id"])
     before, after = (arm.set_index("stimulus_id") for arm in (unsteered, steered))
     both = before.index[before["intent"].isin(["pseudo_harmful", "harmful"])]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 
 from aor_lib.config.records import Generation, content_hash
-from aor_lib.models.base import Answer, AudioModel, Conversation, Failure
+from aor_lib.models.base import AudioModel, Conversation, Result
 from aor_lib.steering import SteeringError
 from aor_lib.storage.progress import Report
 from aor_lib.storage.workers import Job, Made, in_threads
@@ -72,8 +72,7 @@ def each(
 ) -> list[Made]:
     """Results of all jobs, in their order; made in threads if the model is faster in them."""
     made = []
-    side_by_side = model.capabilities.side_by_side
-    with closing(in_threads(make, jobs, side_by_side=side_by_side)) as results:
+    with closing(in_threads(make, jobs, side_by_side=model.capabilities.side_by_side)) as results:
         for result in results:
             made.append(result)
             report(len(made), len(jobs))
@@ -173,9 +172,7 @@ class SteeredModel:
         self.capabilities = model.capabilities
         self._model, self._intervention = model, intervention
 
-    def answer(
-        self, conversations: Sequence[Conversation], generation: Generation
-    ) -> list[Answer | Failure]:
+    def answer(self, conversations: Sequence[Conversation], generation: Generation) -> list[Result]:
         """See :class:`aor_lib.models.base.AudioModel`."""
         with steered(self._model, self._intervention):
             return self._model.answer(conversations, generation)

@@ -32,7 +32,6 @@ from aor_lib.storage.progress import Report
 
 RANDOM = 19  # directions, with which the lowest rank has a p value of 5 %
 RANKED = 60  # pseudo-harmful stimuli at most, which all of them answer
-_SEED = 0
 _log = logging.getLogger(__name__)
 
 Part = tuple[Mitigation, Intervention | None, Sequence[Stimulus]]
@@ -54,7 +53,7 @@ def random_controls(chosen: Intervention, stimuli: Sequence[Stimulus], opened: M
     ``(stimuli,)``, those that the chosen gate opens for, or all. A random gate steers as many
     requests, whichever they are.
     """
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(0)
     sounding = np.array([stimulus.intent is Intent.PSEUDO_HARMFUL for stimulus in stimuli])
     places = rng.permutation(np.flatnonzero(opened & sounding))[:RANKED]
     ranked = [stimuli[place] for place in np.sort(places)]

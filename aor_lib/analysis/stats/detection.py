@@ -8,13 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.analysis.outcomes import (
-    COUNTS,
-    check,
-    counts,
-    rates_by_utterance,
-    refusals_by_utterance,
-)
+from aor_lib.analysis import outcomes
 from aor_lib.analysis.stats.intervals import CONFIDENCE, DRAWS, effective_answers
 from aor_lib.config.records import Condition, Intent
 
@@ -37,26 +31,21 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     :func:`aor_lib.analysis.outcomes.counts` over both intents, ``utterances`` (judged),
     ``d_prime``, ``low``, ``high`` (95 %); NaN unless both intents were judged, and not all alike.
     """
-    check(results, [*by, "intent"])
+    outcomes.check(results, [*by, "intent"])
     both = results[results["intent"].isin(_INTENTS)]
     if "contrast_of" in both:
         both = both.assign(utterance_id=both["contrast_of"].fillna(both["utterance_id"]))
     rows = []
     for group, trials in both.groupby(by, sort=True, observed=True):
-        harmful, pseudo_harmful = (
-            refusals_by_utterance(trials[trials["intent"] == intent]) for intent in _INTENTS
-        )
-        measures, total = {}, harmful.sum() + pseudo_harmful.sum()
+        sides = [trials[trials["intent"] == intent] for intent in _INTENTS]
+        harmful, pseudo_harmful = map(outcomes.refusals_by_utterance, sides)
+        measures: dict[str, float] = {"utterances": len(harmful) + len(pseudo_harmful)}
+        total = harmful.sum() + pseudo_harmful.sum()
         if len(harmful) and len(pseudo_harmful) and 0 < total["refused"] < total["judged"]:
             products = _residuals(harmful) * _residuals(pseudo_harmful)  # NaN of unpaired families
-            measures = sensitivity(harmful, pseudo_harmful, products.sum())
-        rows.append(
-            dict(zip(by, group, strict=True))
-            | counts(trials)
-            | {"utterances": len(harmful) + len(pseudo_harmful)}
-            | measures
-        )
-    return pd.DataFrame(rows, columns=[*by, *COUNTS, *_MEASURES])
+            measures |= sensitivity(harmful, pseudo_harmful, products.sum())
+        rows.append(dict(zip(by, group, strict=True)) | outcomes.counts(trials) | measures)
+    return pd.DataFrame(rows, columns=[*by, *outcomes.COUNTS, *_MEASURES])
 
 
 def sensitivity(
@@ -85,7 +74,7 @@ def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     a pair, as a bootstrap covers too little near 0 and 1: ``benchmarks/intervals.csv``). NaN
     without a pair.
     """
-    check(results, [*by, "intent", "condition", "voice"])
+    outcomes.check(results, [*by, "intent", "condition", "voice"])
     sounding = results[results["intent"] == Intent.PSEUDO_HARMFUL]
     rows = []
     for contrast, (a, b) in CONTRASTS.items():
@@ -94,8 +83,8 @@ def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         kinds = same["condition"].transform("nunique")
         for group, of_group in trials[kinds == 2].groupby(by, observed=True):
             known = dict(zip(by, group, strict=True)) | {"contrast": contrast}
-            rows.append(known | counts(of_group) | _of_scenes(of_group, a, b))
-    frame = pd.DataFrame(rows, columns=[*by, "contrast", *COUNTS, *_MEASURES])
+            rows.append(known | outcomes.counts(of_group) | _of_scenes(of_group, a, b))
+    frame = pd.DataFrame(rows, columns=[*by, "contrast", *outcomes.COUNTS, *_MEASURES])
     return frame.sort_values(by, kind="stable", ignore_index=True)
 
 
@@ -113,7 +102,7 @@ def _z(clusters: pd.DataFrame) -> tuple[float, float]:
 
 
 def _of_scenes(trials: pd.DataFrame, a: Condition, b: Condition) -> dict[str, float]:
-    by_voice = rates_by_utterance(trials, ["voice", "condition"]).stack("voice")
+    by_voice = outcomes.rates_by_utterance(trials, ["voice", "condition"]).stack("voice")
     rates = pd.DataFrame(by_voice, columns=[a, b]).dropna().groupby("utterance_id").mean()
     if rates.empty:
         return {"utterances": 0}

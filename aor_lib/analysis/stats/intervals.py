@@ -74,6 +74,5 @@ def effective_answers(refused: Floats, sizes: Floats) -> float:
     rate = refused.sum() / answers
     if clusters == 1 or rate in (0.0, 1.0):
         return float(clusters)
-    spread = ((refused - rate * sizes) ** 2).sum() * clusters / (clusters - 1)
-    variance = spread / answers**2
+    variance = ((refused - rate * sizes) ** 2).sum() * clusters / (clusters - 1) / answers**2
     return float(min(answers, rate * (1 - rate) / variance)) if variance > 0 else answers
