@@ -53,9 +53,8 @@ def read_sound(path: Path, at_most_s: float) -> mixing.Samples:
         raise UnreadableError(why) from error
     except OSError as error:
         raise UnreadableError(f"cannot be read: {error.strerror or error}") from error
-    parts = []
-    for (rate, _), group in groupby(blocks, key=lambda block: (block[0], len(block[1]))):
-        parts.append((rate, np.concatenate([block for _, block in group], axis=1)))
+    groups = groupby(blocks, key=lambda block: (block[0], len(block[1])))
+    parts = [(rate, np.concatenate([b for _, b in group], axis=1)) for (rate, _), group in groups]
     if not parts:
         raise UnreadableError("holds no sound")
     if not all(np.isfinite(part).all() for _, part in parts):
@@ -63,9 +62,8 @@ def read_sound(path: Path, at_most_s: float) -> mixing.Samples:
     clipped = sum(int((np.abs(part) >= _FULL_SCALE).sum()) for _, part in parts)
     if (share := clipped / sum(part.size for _, part in parts)) > _MAX_CLIPPED:
         raise UnusableError(f"is clipped throughout ({share:.0%} of its samples)")
-    samples: mixing.Samples = np.concatenate(
-        [soxr.resample(_mono(part), rate, SAMPLE_RATE) for rate, part in parts]
-    )
+    resampled = [soxr.resample(_mono(part), rate, SAMPLE_RATE) for rate, part in parts]
+    samples: mixing.Samples = np.concatenate(resampled)
     if not samples.size or mixing.rms_dbfs(samples - samples.mean(dtype=float)) < _SILENCE_DBFS:
         raise UnusableError("is silent")
     return samples[: round(at_most_s * SAMPLE_RATE)]
@@ -74,10 +72,7 @@ def read_sound(path: Path, at_most_s: float) -> mixing.Samples:
 def _blocks(path: Path, at_most_s: float) -> Iterator[tuple[int, _Block]]:
     # Sample rate and (channels, samples) of each decoded frame.
     only, lenient = {"format_whitelist": _KINDS}, "replace"
-    with (
-        path.open("rb") as stream,
-        av.open(stream, "r", options=only, metadata_errors=lenient) as file,
-    ):
+    with path.open("rb") as raw, av.open(raw, "r", options=only, metadata_errors=lenient) as file:
         if not file.streams.audio:
             raise UnreadableError("holds no sound")
         audio = file.streams.audio[0]
@@ -98,12 +93,9 @@ def _blocks(path: Path, at_most_s: float) -> Iterator[tuple[int, _Block]]:
                 length_s += frame.samples / rate
             if length_s >= at_most_s:
                 return
-        if _is_cut_off(path, file.format.name) or (
-            file.format.name not in _SIZES_ARE_ESTIMATED
-            and audio.duration is not None
-            and audio.time_base is not None
-            and length_s < audio.duration * audio.time_base - _LOST_S
-        ):
+        stated_s = (audio.duration or 0) * (audio.time_base or 0)
+        estimated = file.format.name in _SIZES_ARE_ESTIMATED
+        if _is_cut_off(path, file.format.name) or (not estimated and length_s < stated_s - _LOST_S):
             raise UnreadableError("is cut off: it holds less sound than it says")
         if lost > max(1, _MAX_LOST * packets):
             raise UnreadableError(f"is damaged: {lost} of {packets} packets cannot be decoded")

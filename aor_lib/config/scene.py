@@ -30,9 +30,7 @@ _T = TypeVar("_T")
 _Ordered = Annotated[_T, BeforeValidator(as_range), AfterValidator(ascending)]
 Range: TypeAlias = _Ordered[tuple[float, float]]
 Delay: TypeAlias = _Ordered[tuple[Annotated[float, Field(ge=0)], float]]
-Interval: TypeAlias = _Ordered[
-    tuple[Annotated[float, Field(ge=0.02)], Annotated[float, Field(le=60)]]
-]
+Span: TypeAlias = _Ordered[tuple[Annotated[float, Field(ge=0.02)], Annotated[float, Field(le=60)]]]
 Count: TypeAlias = _Ordered[tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(le=50)]]]
 Tempo: TypeAlias = _Ordered[tuple[Annotated[float, Field(ge=30)], Annotated[float, Field(le=300)]]]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
@@ -95,15 +93,15 @@ class Burst(Params):
     """Several in a row wherever an event is due."""
 
     count: Count
-    gap_s: Interval  # from onset to onset; drawn for each burst
+    gap_s: Span  # from onset to onset; drawn for each burst
 
 
 class SceneEvent(Occurrence):
     """A sound that comes again and again; exactly one of the first four keys says when."""
 
-    gap_s: Interval | None = None  # irregular: 0.5 to 1.5 times a gap drawn from this
-    period_s: Interval | None = None  # regular, apart from the jitter
-    pause_s: Interval | None = None  # between the end of one and the onset of the next
+    gap_s: Span | None = None  # irregular: 0.5 to 1.5 times a gap drawn from this
+    period_s: Span | None = None  # regular, apart from the jitter
+    pause_s: Span | None = None  # between the end of one and the onset of the next
     beats: tuple[Annotated[float, Field(ge=0, lt=4)], ...] = ()  # in a bar of four, from 0
     jitter: Annotated[float, Field(ge=0, lt=0.5)] = 0.05  # as a fraction of the period
     burst: Burst | None = None

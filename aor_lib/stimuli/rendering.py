@@ -181,8 +181,7 @@ def _origin(background: engine.Soundscape | None) -> dict[str, str | None]:
         if recording
     ]
     synthesised = [sound for sound, recording in background.sources if not recording]
-    licences = {recording["licence"] for recording in recorded}
-    licences |= {OWN_LICENCE} if synthesised else set()
+    licences = {sound["licence"] for sound in recorded} | ({OWN_LICENCE} if synthesised else set())
     return {
         "background_sounds": json.dumps({"recorded": recorded, "synthesised": synthesised}),
         "background_licence": "; ".join(sorted(licences)),

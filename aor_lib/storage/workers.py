@@ -59,8 +59,7 @@ def in_threads(
 def one_core_threads() -> Iterator[tuple[Callable[..., Future[Any]], int]]:
     """Threads in which torch computes on one core each: what submits to them, and their number.
 
-    Context variables go along with a job. Jobs that have not begun when the block ends are
-    cancelled.
+    Context variables go along with a job. Jobs not begun when the block ends are cancelled.
     """
     import torch
 

@@ -19,7 +19,7 @@ from aor_lib.audio.bank.library import ListedSound, Recording, labels_of, sound_
 from aor_lib.audio.clip import Clip
 from aor_lib.audio.decoding import read_sound
 from aor_lib.audio.mixing import Samples
-from aor_lib.audio.sound_files import CollectionError, UnusableError
+from aor_lib.audio.sound_files import SUFFIXES, CollectionError, UnusableError
 from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.typed_yaml import one_line
 from aor_lib.storage.atomic_write import atomic_write
@@ -29,7 +29,6 @@ MAX_DURATION_S = 30.0
 _MIN_DURATION_S = 0.05
 _INAUDIBLE_DB = -50.0
 _ESC50_LICENCE = "ESC-50 as a whole: CC BY-NC 3.0"
-_LICENCES = ("license", "licence")
 _ESC50_CREDIT = re.compile(
     r"^\W*(?P<take>\d-\d+-[A-Z])[^:]*: .*\) by (?P<author>.+) \[(?P<licence>[^\]]+)\]\s*$"
 )
@@ -92,12 +91,9 @@ def read_collection(folder: Path) -> dict[str, ListedSound]:
 
     CollectionError if the folder holds no sounds or no licences, or a list of it cannot be read.
     """
-    if (folder / "meta" / "esc50.csv").is_file():
-        sounds = list(_esc50(folder))
-    elif (folder / "FSD50K.ground_truth").is_dir():
-        sounds = list(_fsd50k(folder))
-    else:
-        sounds = list(_own(folder))
+    is_esc50 = (folder / "meta" / "esc50.csv").is_file()
+    is_fsd50k = (folder / "FSD50K.ground_truth").is_dir()
+    sounds = list((_esc50 if is_esc50 else _fsd50k if is_fsd50k else _own)(folder))
     if not sounds:
         raise CollectionError(
             f"{folder}: is neither ESC-50 (meta/esc50.csv) nor FSD50K (FSD50K.ground_truth/), and "
@@ -150,10 +146,9 @@ def _own(folder: Path) -> Iterator[ListedSound]:
     # A file's labels are those of its row (separated by ";"), or else the names of its folders.
     metadata = folder / "metadata.csv"
     stated = {row["file"]: row for row in _rows(metadata, "file")} if metadata.is_file() else {}
-    named = [path for path in sorted(folder.iterdir()) if path.stem.lower() in _LICENCES]
+    named = [p for p in sorted(folder.iterdir()) if p.stem.lower() in ("license", "licence")]
     of_all = next((line for path in named for line in _lines(path) if line.strip()), "")
-    names = [Path(name) for name in sound_files.file_names(folder)]
-    heard = [name.as_posix() for name in names if name.suffix.lower() in sound_files.SUFFIXES]
+    heard = [n for n in sound_files.file_names(folder) if Path(n).suffix.lower() in SUFFIXES]
     for file in sorted({*heard, *stated}):
         row = stated.get(file, {})
         yield ListedSound(

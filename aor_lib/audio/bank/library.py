@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -58,12 +57,12 @@ class SoundBank:
 
     files: dict[Recording, Path]
 
-    @cached_property
+    @functools.cached_property
     def sha256(self) -> str:
         """Hash of everything that a clip can take from the bank."""
         return content_hash([recording.model_dump(mode="json") for recording in self.files])
 
-    @cached_property
+    @functools.cached_property
     def by_label(self) -> dict[str, list[Recording]]:
         """The recordings of each label."""
         by_label: dict[str, list[Recording]] = {}

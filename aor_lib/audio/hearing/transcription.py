@@ -64,11 +64,9 @@ def transcribe(audio: bytes) -> Transcription:
     """
     made_from = [assets.revision("whisper-tiny-en"), hashlib.sha256(audio).hexdigest(), VERSION]
     stored = load_or_make("hearing", made_from, lambda: _found(audio))
-    return Transcription(
-        str(stored["transcript"]),
-        np.asarray(stored["encoded"], np.float32),
-        np.asarray(stored["spectrogram"], np.float16),
-    )
+    encoded = np.asarray(stored["encoded"], np.float32)
+    spectrogram = np.asarray(stored["spectrogram"], np.float16)
+    return Transcription(str(stored["transcript"]), encoded, spectrogram)
 
 
 def word_error_rate(reference: str, transcript: str) -> float:

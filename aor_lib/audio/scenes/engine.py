@@ -60,8 +60,7 @@ def render(
     The samples are ``round(duration_s * sample_rate)``, at least one, with a peak of 0.9.
 
     A string is the id of one of params/scenes. With a bank, the sample rate is that of its
-    recordings, 24 kHz. ParamsError if there is no such scene, or one of its sounds or their
-    parameters is wrong.
+    recordings, 24 kHz. ParamsError if there is no such scene, or a sound or parameter is wrong.
     """
     scene = load_scene(scene) if isinstance(scene, str) else scene
     n_samples = round(duration_s * sample_rate)
@@ -173,25 +172,23 @@ class _Mix:
         return end_s
 
 
-def _onsets(
-    event: SceneEvent, duration_s: float, downbeat_s: float, synth: Synth
-) -> Iterator[float]:
+def _onsets(event: SceneEvent, end_s: float, downbeat_s: float, synth: Synth) -> Iterator[float]:
     rng = synth.rng
     if event.gap_s:
         # The gaps are bounded, unlike those of a Poisson process, so that no long stretch of a
         # scene lacks the event.
         onset_s = rng.uniform(*event.gap_s) * rng.uniform(0.0, 0.5)
-        while onset_s < duration_s:
+        while onset_s < end_s:
             yield onset_s
             onset_s += rng.uniform(*event.gap_s) * rng.uniform(0.5, 1.5)
     elif event.period_s:
         period_s = rng.uniform(*event.period_s)
         onset_s = -period_s * rng.uniform()  # entered at a random point of the period
-        while onset_s < duration_s:
+        while onset_s < end_s:
             yield onset_s + rng.uniform(-event.jitter, event.jitter) * period_s
             onset_s += period_s
     else:
-        bars = math.ceil((duration_s - downbeat_s) / (4 * synth.beat_s))
+        bars = math.ceil((end_s - downbeat_s) / (4 * synth.beat_s))
         for beat in (4 * bar + beat for bar in range(bars) for beat in event.beats):
             yield downbeat_s + synth.beat_s * (beat + rng.uniform(-event.jitter, event.jitter))
 

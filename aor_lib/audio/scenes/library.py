@@ -23,10 +23,8 @@ Seconds: TypeAlias = Annotated[float, Field(ge=0.002, le=120)]
 Gain: TypeAlias = Annotated[float, Field(ge=0, le=10)]
 Ratio: TypeAlias = Annotated[float, Field(ge=0, le=2)]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=40)]
-Steps: TypeAlias = Annotated[
-    tuple[Annotated[float, Field(ge=-36, le=36)], ...], Field(min_length=1)
-]
-"""Semitones."""
+_Semitones: TypeAlias = Annotated[float, Field(ge=-36, le=36)]
+Steps: TypeAlias = Annotated[tuple[_Semitones, ...], Field(min_length=1)]
 Chord: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=0, le=8)], ...], Field(min_length=1)]
 """Ratios of pitches."""
 
@@ -106,13 +104,10 @@ def checked(name: str, params: Values, where: str, *, as_bed: bool = False) -> d
     if name not in SOUNDS:
         raise ParamsError(f"{where}.sound: unknown sound {name!r}{did_you_mean(name, SOUNDS)}")
     if as_bed:
-        lasting = [
-            other for other, sound in SOUNDS.items() if "seconds" in sound.parameters.model_fields
-        ]
+        lasting = [n for n, sound in SOUNDS.items() if "seconds" in sound.parameters.model_fields]
         if name not in lasting:
-            raise ParamsError(
-                f"{where}.sound: {name!r} has a length of its own{did_you_mean(name, lasting)}"
-            )
+            hint = did_you_mean(name, lasting)
+            raise ParamsError(f"{where}.sound: {name!r} has a length of its own{hint}")
         if "seconds" in params:
             raise ParamsError(f"{where}.params.seconds: a bed lasts as long as the scene")
         params = {**params, "seconds": 1.0}

@@ -41,8 +41,8 @@ def check(scene: Scene) -> None:
     for name, sound in scene.sounds:
         where = f"scenes/{scene.id}.yaml: {name}"
         if sound.label is not None and (known := label_named(sound.label)) != sound.label:
-            others = did_you_mean(sound.label, sound_labels().labels)
-            hint = f"; write {known!r}" if known else others
+            options = sound_labels().labels
+            hint = f"; write {known!r}" if known else did_you_mean(sound.label, options)
             raise ParamsError(f"{where}.label: {sound.label!r} is not in {LABELS_FILE.name}{hint}")
         if isinstance(sound, Layer):
             checked(sound.sound, sound.params, where, as_bed=True)
@@ -167,8 +167,7 @@ def _faded(samples: Samples, fade_s: float) -> Samples:
     n_fade = min(round(fade_s * SAMPLE_RATE), len(samples) // 2)
     ramp = np.sin(np.linspace(0, np.pi / 2, n_fade, dtype=np.float32))
     window = np.concatenate([ramp, np.ones(len(samples) - 2 * n_fade, np.float32), ramp[::-1]])
-    faded: Samples = samples * window
-    return faded
+    return samples * window
 
 
 def _rms(samples: NDArray[np.floating]) -> float:

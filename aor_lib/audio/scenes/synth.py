@@ -121,8 +121,7 @@ class Synth:
         for octave in range(8):
             weights = np.maximum(0.0, 1.0 - np.abs(octaves_up - octave))
             level = np.exp(depth * self.wander(n, rate_hz * 2.0 ** (0.3 * (octave - 3))))
-            level *= fft.irfft(spectrum_of * weights, size)[:n]
-            made += level
+            made += level * fft.irfft(spectrum_of * weights, size)[:n]
         return unit_rms(made)
 
     def strokes(
@@ -149,8 +148,7 @@ class Synth:
 
     def band(self, n: int, low_hz: float, high_hz: float) -> FloatArray:
         """Gaussian noise between two frequencies, falling by 24 dB an octave outside them."""
-        edges = ((low_hz / 8, -72.0), (low_hz, 0.0), (high_hz, 0.0), (high_hz * 8, -72.0))
-        return self.noise(n, edges)
+        return self.noise(n, ((low_hz / 8, -72), (low_hz, 0), (high_hz, 0), (high_hz * 8, -72)))
 
     def struck(self, n: int, pitch_hz: float, modes: Sequence[float], t60_s: float) -> FloatArray:
         """One hit on a body, given its modes' ratios to the pitch; higher modes decay faster."""
@@ -158,13 +156,11 @@ class Synth:
         gains = self.rng.uniform(0.3, 1.0, len(modes)) * ratios**-0.4
         return self.modal(n, pitch_hz * ratios, t60_s * ratios**-0.7, gains)
 
-    def modal(
-        self, n: int, pitches_hz: FloatArray, t60s_s: FloatArray, gains: FloatArray
-    ) -> FloatArray:
+    def modal(self, n: int, hz: FloatArray, t60_s: FloatArray, gains: FloatArray) -> FloatArray:
         """Sum of exponentially decaying sines; infinite decays are steady tones."""
-        kept = pitches_hz < 0.46 * self.rate
-        length, n = n, min(n, 1 + int(1.3 * self.rate * min(60.0, np.max(t60s_s, initial=0.0))))
-        poles = (-3.0 * np.log(10.0) / t60s_s[kept] + 2j * np.pi * pitches_hz[kept]) / self.rate
+        kept = hz < 0.46 * self.rate
+        length, n = n, min(n, 1 + int(1.3 * self.rate * min(60.0, np.max(t60_s, initial=0.0))))
+        poles = (-3.0 * np.log(10.0) / t60_s[kept] + 2j * np.pi * hz[kept]) / self.rate
         # exp(p (a B + b)) = exp(p a B) exp(p b): exponentials for the starts of blocks and within
         # one block, and a product for the rest. Calling exp and sin for every sample of every
         # mode takes some thirty times as long.
@@ -180,8 +176,7 @@ class Synth:
     def thump(self, n: int, pitch_hz: float, t60_s: float) -> FloatArray:
         """Decaying sine that falls to `pitch_hz`: a drum skin, a heavy bag, a muzzle's blast."""
         pitch = pitch_hz * (1.0 + 1.4 * self.decay(n, 0.6 * t60_s))
-        tone: FloatArray = np.sin(2 * np.pi * self.phase(pitch, n))
-        return tone * self.decay(n, t60_s)
+        return np.asarray(np.sin(2 * np.pi * self.phase(pitch, n)) * self.decay(n, t60_s))
 
     def hit(
         self, n: int, bands: Bands, attack_s: float = 0.001, spread_db: float = 3.0
@@ -199,9 +194,7 @@ class Synth:
         made = np.zeros(n)
         for centre_hz, gain, band_s in np.stack([hz, gains, t60_s], axis=1).tolist():
             lasting = min(n, self.samples(1.3 * band_s))
-            part = gain * self.octave(lasting, centre_hz)
-            part *= self.decay(lasting, band_s)
-            made[:lasting] += part
+            made[:lasting] += gain * self.octave(lasting, centre_hz) * self.decay(lasting, band_s)
         attack = min(n, self.samples(attack_s) + 1)
         made[:attack] *= np.minimum(1.0, self.time(attack) / max(attack_s, 1.0 / self.rate))
         return made

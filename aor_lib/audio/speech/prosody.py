@@ -146,14 +146,11 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
     envelope = pyworld.cheaptrick(neutral, f0, times_s, SAMPLE_RATE)
     tilted_hz = np.linspace(0, SAMPLE_RATE / 2, envelope.shape[1]).clip(*_TILT_LIMITS_HZ)
     envelope *= 10 ** (target.tilt_db_per_octave * np.log2(tilted_hz / 1000) / 10)
-    # Frames that lie further apart are the same speech, slower.
-    expressed = pyworld.synthesize(
-        _intonation(f0, target),
-        envelope,
-        pyworld.d4c(neutral, f0, times_s, SAMPLE_RATE),
-        SAMPLE_RATE,
-        1000 * FRAME_S * target.duration,
-    )[: round(len(neutral) * target.duration)]
+    noisiness = pyworld.d4c(neutral, f0, times_s, SAMPLE_RATE)
+    changed = _intonation(f0, target)
+    frame_ms = 1000 * FRAME_S * target.duration  # further apart is the same speech, slower
+    expressed = pyworld.synthesize(changed, envelope, noisiness, SAMPLE_RATE, frame_ms)
+    expressed = expressed[: round(len(neutral) * target.duration)]
     level_dbfs = active_speech_level_dbfs(neutral, SAMPLE_RATE) + target.level_db
     # The level that limiting takes off is put on again, which converges within a few rounds.
     for _ in range(5):

@@ -63,10 +63,8 @@ def _kokoro() -> Any:
 
     options: Any = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    folder = assets.fetch("kokoro")
-    session = onnxruntime.InferenceSession(
-        str(folder / "kokoro-v1.0.int8.onnx"), options, providers=["CPUExecutionProvider"]
-    )
+    path = str(assets.fetch("kokoro") / "kokoro-v1.0.int8.onnx")
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     # Every call passes its own style, but the class insists on a file of voices.
     with tempfile.NamedTemporaryFile(suffix=".npz") as no_voices:
         np.savez(no_voices, allow_pickle=False)

@@ -1,25 +1,21 @@
 """Blows, steps and what creaks: noise that dies away at once rather than bodies that ring."""
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
 from aor_lib.audio.scenes.library import TABLES, Count, Pitch, Seconds, named_in, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, octaves, peaked, rolloff, unit_rms
 
+Target: TypeAlias = Annotated[str, named_in("blows")]
+Ground: TypeAlias = Annotated[str, named_in("grounds")]
 _HEEL = octaves(60, (0, 0, -3, -8, -12, -16, -20), 0.06, 1.2)
 _BALL = octaves(45, (-5, -1, -6, -10, -12, -13, -14, -15), 0.06, 1.03)
 _GRIND_HZ = np.array([600.0, 1_370.0, 3_140.0, 7_150.0])
 
 
 @sound
-def blow(
-    synth: Synth,
-    *,
-    target: Annotated[str, named_in("blows")],
-    contacts: Count = 2,
-    gap_s: Seconds = 0.03,
-) -> FloatArray:
+def blow(synth: Synth, *, target: Target, contacts: Count = 2, gap_s: Seconds = 0.03) -> FloatArray:
     """A blow: a fist or a foot lands in two contacts, a body or furniture that falls in several."""
     struck = TABLES["blows"][target]
     bands = octaves(*struck["bands"])
@@ -34,11 +30,7 @@ def blow(
 
 @sound
 def step(
-    synth: Synth,
-    *,
-    ground: Annotated[str, named_in("grounds")] = "concrete",
-    run: bool = False,
-    hushed: bool = False,
+    synth: Synth, *, ground: Ground = "concrete", run: bool = False, hushed: bool = False
 ) -> FloatArray:
     """A step: a sole lands in many small contacts, the heel strikes, and the foot rolls off."""
     trodden = TABLES["grounds"][ground]
@@ -92,8 +84,7 @@ def creak(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 1_200) -> FloatAr
 def scrape(synth: Synth, *, seconds: Seconds = 0.4) -> FloatArray:
     """A spade that is pushed into the ground: it strikes, and grinds over stones."""
     n = synth.samples(seconds)
-    uneven = np.stack([_uneven(synth, n, 5.0, 150.0) for _ in _GRIND_HZ])
-    gains = 10.0 ** (uneven / 20.0)
+    gains = 10.0 ** (np.stack([_uneven(synth, n, 5.0, 150.0) for _ in _GRIND_HZ]) / 20.0)
     grinding = np.einsum("bn,bn->n", [synth.octave(n, hz) for hz in _GRIND_HZ], gains)
     grinding *= np.maximum(0.03, 1.0 + synth.wander(n, 6.0))
     grinding *= curve(n, ((0.0, 0.0), (0.7, 1.0), (0.75, 0.8), (1.0, 0.0)))

@@ -115,9 +115,8 @@ def cheering(synth: Synth, *, seconds: Seconds) -> FloatArray:
     distinct = []
     for _ in range(_DISTINCT):
         call_s, pitch_hz = 1.2 * synth.rng.uniform(0.5, 1.6), 600.0 * synth.rng.lognormal(0.0, 0.48)
-        vowels = synth.rng.choice(("ea", "u", "a", "oa", "ae"))
-        tract = 1.28 * synth.rng.uniform(0.9, 1.15)
-        caller = replace(CRIES["cheer"], vowels=str(vowels), tract=tract)
+        vowels = str(synth.rng.choice(("ea", "u", "a", "oa", "ae")))
+        caller = replace(CRIES["cheer"], vowels=vowels, tract=1.28 * synth.rng.uniform(0.9, 1.15))
         distinct.append(formants(synth, call_s, pitch_hz, caller))
     calls, talk = _scattered(synth, n, distinct, 8.0), _talk(synth, n, 22, 1.7)
     roar = synth.noise(n, ((100, -16), (200, -9), (400, -1), (600, 0), (1200, -7), (2400, -14)))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from aor_lib.audio.scenes import library
-from aor_lib.audio.scenes.library import FLAT, TABLES, Curve, Gain, Pitch, Rate, Seconds, sound
+from aor_lib.audio.scenes.library import FLAT, Curve, Gain, Pitch, Rate, Ratio, Seconds, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, cycle, octaves, unit_rms
 
 _TYRES = ((50, -8.0), (100, -4.0), (300, -4.0), (900, 0.0), (1800, -7.0), (4000, -21.0))
@@ -58,7 +58,7 @@ def jackhammer(synth: Synth, *, seconds: Seconds, blows_hz: Rate = 21) -> FloatA
     blows = []
     for _ in range(6):
         blow = shared + 0.9 * synth.hit(size, bands, 0.0005)
-        steel = synth.struck(size, steel_hz, TABLES["bodies"]["metal"], 0.1)
+        steel = synth.struck(size, steel_hz, library.TABLES["bodies"]["metal"], 0.1)
         blows.append(blow / np.max(np.abs(blow)) + 0.075 * unit_rms(steel))
     speed = blows_hz * (1.0 + 0.02 * synth.wander(n, 3.0))
     air = synth.noise(n, ((100, -6.0), (400, 0.0), (2000, -3.0), (8000, -8.0)))
@@ -101,17 +101,11 @@ def _orders(
 
 @sound
 def engine(
-    synth: Synth,
-    *,
-    seconds: Seconds,
-    pitch_hz: Pitch = 32,
-    rough: library.Ratio = 1,
-    revs: Curve = FLAT,
+    synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 32, rough: Ratio = 1, revs: Curve = FLAT
 ) -> FloatArray:
     """Combustion engine that fires `pitch_hz` times a second, in four unlike cylinders.
 
-    A large or idling engine is `rough`; a fast one is even. `revs` is its speed over
-    the length.
+    A large or idling engine is `rough`; a fast one is even. `revs` is its speed over the length.
     """
     n = synth.samples(seconds)
     turning = curve(n, revs)
@@ -210,8 +204,7 @@ def train(synth: Synth, *, seconds: Seconds) -> FloatArray:
 def _firing(synth: Synth, speed: FloatArray, n: int, rough: float) -> FloatArray:
     # A cylinder's exhaust is short enough to have died away before the next but one fires.
     size, t60_s = synth.samples(0.2), 6.0 / float(np.max(speed))
-    levels_db = (-8.0, 0.0, -7.5, -15.0, -22.0, -29.0)
-    bands = octaves(45.0, levels_db, max(t60_s, 0.01), 1.6)
+    bands = octaves(45.0, (-8.0, 0.0, -7.5, -15.0, -22.0, -29.0), max(t60_s, 0.01), 1.6)
     shared = synth.hit(size, bands, 0.01)
     cylinders = [shared + 0.4 * rough * synth.hit(size, bands, 0.01) for _ in range(4)]
     return unit_rms(np.tanh(synth.strokes(speed, n, cylinders, 0.1 * rough)))

@@ -1,6 +1,6 @@
 """Instruments: drums, pads, chip tunes, strings, a piano, a harp; music on tape."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from aor_lib.audio.scenes import library
 from aor_lib.audio.scenes.library import TABLES, Count, Gain, Pitch, Rate, Seconds, Steps, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, rolloff, semitones
 
+Motion: TypeAlias = Literal["play", "scrub", "rewind"]
 _PENTATONIC = TABLES["scales"]["pentatonic"]
 _ARPEGGIO = (0, 2, 4, 7, 9, 11, 9, 7, 4, 2)
 
@@ -117,8 +118,7 @@ def phrase(
         degrees = [first + _ARPEGGIO[i % len(_ARPEGGIO)] for i in range(notes)]
         played = [_pluck(synth, float(scale_hz[degree % scale_hz.size])) for degree in degrees]
     else:
-        melody = _walk(synth.rng, scale_hz, notes)
-        played = [_piano_note(synth, float(hz), 1.4) for hz in melody]
+        played = [_piano_note(synth, float(hz), 1.4) for hz in _walk(synth.rng, scale_hz, notes)]
     onsets = pace_s * (np.arange(notes) + synth.rng.normal(0.0, 0.03, notes))
     parts = [(max(0.0, float(at)), note) for at, note in zip(onsets, played, strict=True)]
     if instrument == "piano":
@@ -141,13 +141,7 @@ def score(synth: Synth, pitch_hz: float) -> FloatArray:
 
 
 @sound
-def tape(
-    synth: Synth,
-    *,
-    seconds: Seconds,
-    pitch_hz: Pitch = 230,
-    motion: Literal["play", "scrub", "rewind"],
-) -> FloatArray:
+def tape(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 230, motion: Motion) -> FloatArray:
     """An orchestra's score on tape: played, turned to and fro by hand, or rewound."""
     n = synth.samples(seconds)
     music = score(synth, pitch_hz)

@@ -5,7 +5,7 @@ from typing import Annotated
 import numpy as np
 
 from aor_lib.audio.scenes import library
-from aor_lib.audio.scenes.library import sound
+from aor_lib.audio.scenes.library import FLAT, Curve, Gain, Pitch, Rate, Ratio, Seconds, sound
 from aor_lib.audio.scenes.synth import Bands, FloatArray, Synth, curve, octaves, unit_rms
 
 _KNOCK_DB = (-12.0, -5.0, 0.0, -2.0, -6.0, -12.0)
@@ -20,13 +20,13 @@ _THUNDER = octaves(45, (-1, 0, -1, -5, -9, -13, -17, -22), 1.4, 1.0)
 def noise(
     synth: Synth,
     *,
-    seconds: library.Seconds,
+    seconds: Seconds,
     spectrum: library.Spectrum,
-    shape: library.Curve = library.FLAT,
-    pulse_hz: library.Rate = 0,
-    sharpness: library.Gain = 3,
-    flutter: library.Ratio = 0,
-    flutter_hz: library.Rate = 10,
+    shape: Curve = FLAT,
+    pulse_hz: Rate = 0,
+    sharpness: Gain = 3,
+    flutter: Ratio = 0,
+    flutter_hz: Rate = 10,
 ) -> FloatArray:
     """Steady noise of air, traffic or steam, shaped over its length, pulsed or fluttering."""
     n = synth.samples(seconds)
@@ -42,15 +42,15 @@ def noise(
 def grains(
     synth: Synth,
     *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch,
-    per_s: library.Rate,
-    grain_s: library.Seconds = 0.012,
+    seconds: Seconds,
+    pitch_hz: Pitch,
+    per_s: Rate,
+    grain_s: Seconds = 0.012,
     body: Annotated[str, library.named_in("bodies")] = "none",
-    ground: library.Ratio = 0,
-    shape: library.Curve = library.FLAT,
-    flutter: library.Ratio = 0,
-    flutter_hz: library.Rate = 3,
+    ground: Ratio = 0,
+    shape: Curve = FLAT,
+    flutter: Ratio = 0,
+    flutter_hz: Rate = 3,
 ) -> FloatArray:
     """Many small knocks: fire, sparks, gravel, rubble, jingling; the body ``none`` is noise.
 
@@ -73,9 +73,7 @@ def grains(
 
 
 @sound
-def bit_noise(
-    synth: Synth, *, seconds: library.Seconds, steps_hz: library.Rate = 1_500
-) -> FloatArray:
+def bit_noise(synth: Synth, *, seconds: Seconds, steps_hz: Rate = 1_500) -> FloatArray:
     """Explosion of an early console: noise held for whole steps, as of a shift register."""
     n, hold = synth.samples(seconds), max(1, round(synth.rate / max(steps_hz, 20.0)))
     steps = synth.rng.choice((-1.0, 1.0), n // hold + 1)
@@ -84,11 +82,7 @@ def bit_noise(
 
 @sound
 def rubble(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch = 450,
-    shape: library.Curve = _COLLAPSE,
+    synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 450, shape: Curve = _COLLAPSE
 ) -> FloatArray:
     """Stones of many sizes that fall on each other: masonry, a rockfall, gravel on a belt.
 
@@ -108,21 +102,18 @@ def rubble(
 
 
 @sound
-def fire(
-    synth: Synth, *, seconds: library.Seconds, roar: library.Gain = 0.9, crackle: library.Gain = 0.8
-) -> FloatArray:
+def fire(synth: Synth, *, seconds: Seconds, roar: Gain = 0.9, crackle: Gain = 0.8) -> FloatArray:
     """Burning wood: flames that roar and flap, small crackles, and now and then a larger crack."""
     n = synth.samples(seconds)
     flap = np.exp(0.3 * (synth.wander(n, 4.0) + 0.7 * synth.wander(n, 11.0)))
     flames = synth.noise(n, ((25, -8.0), (60, 0.0), (100, 0.0), (400, -14.0), (1500, -30.0)))
     hiss = synth.noise(n, ((300, -24.0), (1500, -8.0), (4000, 0.0), (9000, -2.0)))
-    size = synth.samples(0.08)
     small, large = [], []
     for at in synth.rng.uniform(0.5, 1.5, 5):
         bands = ((1500 * at, -4.0, 0.012), (3500 * at, 0.0, 0.009), (7000 * at, -2.0, 0.006))
         small.append(synth.hit(synth.samples(0.02), bands, 0.0003))
         bands = ((400 * at, -4.0, 0.05), (900 * at, 0.0, 0.03), (2500 * at, 0.0, 0.02))
-        large.append(synth.hit(size, (*bands, (6000 * at, -2.0, 0.01)), 0.0003))
+        large.append(synth.hit(synth.samples(0.08), (*bands, (6000 * at, -2.0, 0.01)), 0.0003))
     busy = 1.0 + 0.8 * synth.wander(n, 2.0)  # crackles come in spells
     made = roar * flames * flap + 0.06 * hiss * np.sqrt(flap)
     for per_s, kernels, share in ((190.0, small, 0.8), (16.0, large, 0.5)):
@@ -131,9 +122,7 @@ def fire(
 
 
 @sound
-def frying(
-    synth: Synth, *, seconds: library.Seconds, shape: library.Curve = library.FLAT
-) -> FloatArray:
+def frying(synth: Synth, *, seconds: Seconds, shape: Curve = FLAT) -> FloatArray:
     """Food in hot fat: a sizzle of steam, and many small bubbles that burst."""
     n, size = synth.samples(seconds), synth.samples(0.02)
     steam = synth.texture(n, ((500, -26.0), (1500, -13.0), (5000, 0.0), (11_000, -5.0)), 0.1, 6.0)
@@ -153,13 +142,13 @@ def gunshot(synth: Synth, *, suppressed: bool = False) -> FloatArray:
 
 
 @sound
-def explosion(synth: Synth, *, seconds: library.Seconds = 1.6) -> FloatArray:
+def explosion(synth: Synth, *, seconds: Seconds = 1.6) -> FloatArray:
     """An explosion: several fronts that arrive together, a rolling boom, and echoes."""
     return _rolling(synth, _BLAST, seconds, 0.12)
 
 
 @sound
-def thunder(synth: Synth, *, seconds: library.Seconds = 3.0) -> FloatArray:
+def thunder(synth: Synth, *, seconds: Seconds = 3.0) -> FloatArray:
     """Near thunder: peals that come from ever farther along the flash."""
     return _rolling(synth, _THUNDER, seconds, 0.6)
 

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from aor_lib.audio.scenes import library
-from aor_lib.audio.scenes.library import sound
+from aor_lib.audio.scenes.library import FLAT, Curve, Gain, Pitch, Rate, Ratio, Seconds, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, rolloff, semitones
 
 Wave: TypeAlias = Literal["sine", "soft", "square", "pulse", "saw", "buzz"]
@@ -25,21 +25,21 @@ WAVES: dict[Wave, FloatArray] = {
 def tone(
     synth: Synth,
     *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch,
+    seconds: Seconds,
+    pitch_hz: Pitch,
     wave: Wave = "soft",
     chord: library.Chord = (1.0,),
-    bend: library.Curve = library.FLAT,
-    shape: library.Curve = library.FLAT,
-    wobble: library.Ratio = 0,
-    wobble_hz: library.Rate = 10,
-    vibrato: library.Ratio = 0,
-    vibrato_hz: library.Rate = 6,
-    pulse_hz: library.Rate = 0,
-    sharpness: library.Gain = 3,
-    flutter: library.Ratio = 0,
-    flutter_hz: library.Rate = 10,
-    breath: library.Gain = 0,
+    bend: Curve = FLAT,
+    shape: Curve = FLAT,
+    wobble: Ratio = 0,
+    wobble_hz: Rate = 10,
+    vibrato: Ratio = 0,
+    vibrato_hz: Rate = 6,
+    pulse_hz: Rate = 0,
+    sharpness: Gain = 3,
+    flutter: Ratio = 0,
+    flutter_hz: Rate = 10,
+    breath: Gain = 0,
 ) -> FloatArray:
     """A tone, or several at ratios of the pitch, that may bend, tremble, pulse and breathe.
 
@@ -70,25 +70,22 @@ def tone(
 def beeps(
     synth: Synth,
     *,
-    pitch_hz: library.Pitch,
-    beep_s: library.Seconds = 0.1,
+    pitch_hz: Pitch,
+    beep_s: Seconds = 0.1,
     count: library.Count = 1,
-    gap_s: library.Seconds = 0.14,
+    gap_s: Seconds = 0.14,
     rise: library.Steps = (0.0,),
     wave: Wave = "square",
 ) -> FloatArray:
     """Electronic beeps from onset to onset `gap_s`; `rise` lists semitones, taken in turn."""
     n = synth.samples(beep_s)
-    pitches = semitones(pitch_hz, rise)
-    sounding = [synth.tone(float(hz), n, WAVES[wave]) for hz in pitches]
+    sounding = [synth.tone(float(hz), n, WAVES[wave]) for hz in semitones(pitch_hz, rise)]
     beeping = [synth.fade(beep, 0.0003, 0.0003) for beep in sounding]
     return synth.overlay((i * gap_s, beeping[i % len(rise)]) for i in range(count))
 
 
 @sound
-def siren(
-    synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch, turn_s: library.Seconds = 5
-) -> FloatArray:
+def siren(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch, turn_s: Seconds = 5) -> FloatArray:
     """Wail and yelp of an emergency vehicle in turns: the same sweep, once slow and once fast."""
     n = synth.samples(seconds)
     wailing = (2.0 * synth.phase(1.0 / turn_s, n, synth.rng.uniform())).astype(np.int64) % 2 == 0
@@ -100,7 +97,7 @@ def siren(
 
 
 @sound
-def laser_cannon(synth: Synth, *, pitch_hz: library.Pitch) -> FloatArray:
+def laser_cannon(synth: Synth, *, pitch_hz: Pitch) -> FloatArray:
     """The chirp of a struck guy wire, in which high frequencies arrive first, over a thud."""
     n = synth.samples(0.42)
     chirp = np.minimum(pitch_hz + 26.0 / (synth.time(n) + 0.004), 0.4 * synth.rate)
@@ -113,10 +110,10 @@ def laser_cannon(synth: Synth, *, pitch_hz: library.Pitch) -> FloatArray:
 def bell(
     synth: Synth,
     *,
-    pitch_hz: library.Pitch,
-    ring_s: library.Seconds = 1.2,
+    pitch_hz: Pitch,
+    ring_s: Seconds = 1.2,
     strokes: library.Count = 1,
-    gap_s: library.Seconds = 0.3,
+    gap_s: Seconds = 0.3,
 ) -> FloatArray:
     """One or several strokes on a bell; a gap of a few hundredths makes an electric bell."""
     n, modes = synth.samples(min(ring_s, 2.5)), library.TABLES["bodies"]["bell"]
@@ -125,7 +122,7 @@ def bell(
 
 
 @sound
-def gong(synth: Synth, *, pitch_hz: library.Pitch) -> FloatArray:
+def gong(synth: Synth, *, pitch_hz: Pitch) -> FloatArray:
     """A large gong, whose energy takes a moment to spread from its low modes to the high ones."""
     n = synth.samples(2.4)
     nominal = library.TABLES["bodies"]["gong"]

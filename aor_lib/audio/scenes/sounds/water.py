@@ -78,9 +78,7 @@ def waves(synth: Synth, *, seconds: Seconds) -> FloatArray:
         breaking += height * _crest(synth.time(n) - at_s, 0.4, 1.6)
         foaming += height * _crest(synth.time(n) - at_s - 0.5, 0.5, 1.7)
         at_s += 5.0 * synth.rng.uniform(0.6, 1.4)
-    water = synth.texture(
-        n, ((60, -1.0), (250, 0.0), (900, -4.0), (3000, -11), (9000, -24)), 0.3, 15
-    )
+    water = synth.texture(n, ((60, -1), (250, 0), (900, -4), (3000, -11), (9000, -24)), 0.3, 15)
     foam = synth.texture(n, ((400, -20.0), (1500, -3.0), (4000, 0.0), (9000, -8.0)), 0.3, 20.0)
     return np.asarray(water * breaking + 0.12 * foam * foaming)
 
@@ -98,10 +96,9 @@ def suction(synth: Synth, *, seconds: Seconds, spectrum: Spectrum, slurp: Gain =
 
 def _bubbles(synth: Synth, pitch_hz: float) -> list[FloatArray]:
     # Small bubbles, which sound higher, die away sooner and are softer.
-    octaves = synth.rng.uniform(-1.2, 1.6, 14)
     return [
         2.0 ** (-0.2 * up) * _bubble(synth, pitch_hz * 2.0**up, 0.05 * 2.0 ** (-0.7 * up), 2000)
-        for up in octaves
+        for up in synth.rng.uniform(-1.2, 1.6, 14)
     ]
 
 
