@@ -21,8 +21,7 @@ MARKS = {f"aor_lib.{name}": [pytest.mark.slow] for name in SLOW}
 @pytest.mark.parametrize("module", [pytest.param(m, marks=MARKS.get(m, [])) for m in MODULES])
 def test_the_examples_of_a_module_hold(module, study, monkeypatch):
     monkeypatch.chdir(ROOT)
-    examples = doctest.testmod(importlib.import_module(module), extraglobs={"study": study})
-    assert not examples.failed
+    assert not doctest.testmod(importlib.import_module(module), extraglobs={"study": study}).failed
 
 
 @pytest.mark.parametrize("name", aor_lib.__all__)

@@ -20,6 +20,11 @@ CELLS = {
     for path in sorted(NOTEBOOKS.glob("*.ipynb"))
 }
 CONVENTIONS = {"95%", "5%", "80%"}  # levels of confidence, significance and power
+FORKS = {
+    "context": {"baseline": "speech_only", "controls": ["noise"]},
+    "mitigation": {"baseline": "prompt"},
+    "paralinguistics": {"baselines": {"emotion": "angry"}},
+}
 
 
 def of_kind(name, kind):
@@ -67,8 +72,7 @@ def test_the_code_of_notebooks_is_visible():
 def test_results_counts_every_family_of_tests_of_the_chapters():
     chapters = ("context", "paralinguistics", "histories", "mitigation", "steering")
     paired = sum(code.count(".paired(") for name in chapters for code in sources(name, "code"))
-    counted = (NOTEBOOKS / "families.py").read_text(encoding="utf-8").count(".paired(")
-    assert counted == paired
+    assert (NOTEBOOKS / "families.py").read_text(encoding="utf-8").count(".paired(") == paired
 
 
 def fork(name, folder, **parameters):
@@ -79,13 +83,6 @@ def fork(name, folder, **parameters):
     parameters |= {"build": str(SMOKE)}
     papermill.execute_notebook(notebook, None, parameters, progress_bar=False, cwd=NOTEBOOKS)
     return pd.read_csv(folder / name)
-
-
-FORKS = {
-    "context": {"baseline": "speech_only", "controls": ["noise"]},
-    "mitigation": {"baseline": "prompt"},
-    "paralinguistics": {"baselines": {"emotion": "angry"}},
-}
 
 
 def expected_of(name, study):

@@ -59,8 +59,7 @@ def test_a_tagger_hears_what_it_was_trained_on_and_learns_the_same_weights_again
     weights = tagger_training.fit(clips)
     again = tagger_training.fit(clips)
     assert all(np.array_equal(weights[name], again[name]) for name in weights)
-    tagger = SoundTagger.of(weights)
-    heard = [tagger.tag(one.encoded, one.spectrogram) for one in clips[:3]]
+    heard = [SoundTagger.of(weights).tag(one.encoded, one.spectrogram) for one in clips[:3]]
     assert [one.top(1) for one in heard] == [["rain"], ["siren"], []]
     assert dict(heard[0].emotion) == {"calm": 1.0}
 

@@ -12,8 +12,7 @@ from reference.judge.corpus import XSTEST_LABELS, Corpus, load_labelled, load_ow
 
 @pytest.fixture(scope="module")
 def own():
-    english = load_own().query("kind != 'language'")
-    return english.groupby("kind").head(12).reset_index(drop=True)
+    return load_own().query("kind != 'language'").groupby("kind").head(12).reset_index(drop=True)
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +51,7 @@ def test_patterns_and_encoder_are_weighed_by_the_length_of_an_answer(corpus):
     table = fitting.evaluate(judged)
     assert list(table.index) == ["all", "model-0", "model-1", "model-2"]
     assert table.loc["all", "kappa"] > 0.8
-    shares = fitting.evaluate_own(corpus, log_odds, unsure=0.5).iloc[0]
-    assert shares["found or unsure"] > 0.9
+    assert fitting.evaluate_own(corpus, log_odds, unsure=0.5).iloc[0]["found or unsure"] > 0.9
     refuses, complies = np.array([0.0, 0, 9]), np.array([9.0, 0, 0, 0])
     labels = [decide(weigh(refuses, complies, "word " * words))[0] for words in (5, 200)]
     assert labels == [Label.FULL_COMPLIANCE, Label.FULL_REFUSAL]

@@ -24,11 +24,9 @@ UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utte
 HARMFUL = {*MATERIAL.harmful, *(c.harmful for c in CONTRASTS)}
 TEXTS = [*MATERIAL.harmful, *MATERIAL.ordinary]
 TEXTS += [text for c in CONTRASTS for text in (c.text, c.harmful) if text]
-
 SETTINGS = tuple(MATERIAL.described)
-NOTHING = ((),) * SEGMENTS
 SOUNDS = Sounds(
-    clips={name: [SoundTags(NOTHING, ())] for name in (*SETTINGS, NOISE, SILENCE)},
+    clips={name: [SoundTags(((),) * SEGMENTS, ())] for name in (*SETTINGS, NOISE, SILENCE)},
     moods={name: [((name, 1.0),)] for name in ("angry", "neutral", "sad")},
     names={name: ["a", "b", "c"] for name in SETTINGS},
     described=MATERIAL.described,
@@ -47,13 +45,8 @@ def test_no_training_sentence_is_said_twice_or_nearly_is_one_of_the_test_split()
     assert [text for text, count in Counter(TEXTS).items() if count > 1] == []
     test = [u.text for u in UTTERANCES if u.split is Split.TEST]
     vectors = TfidfVectorizer().fit(TEXTS + test)
-    cosine = (vectors.transform(TEXTS) @ vectors.transform(test).T).tocoo()
-    alike = [
-        (round(float(value), 2), TEXTS[i], test[j])
-        for i, j, value in zip(cosine.row, cosine.col, cosine.data, strict=True)
-        if value > 0.8
-    ]
-    assert alike == []
+    cosine = (vectors.transform(TEXTS) @ vectors.transform(test).T).toarray()
+    assert [(TEXTS[i], test[j]) for i, j in np.argwhere(cosine > 0.8)] == []
 
 
 def test_no_training_item_is_about_what_a_test_utterance_is_about():
@@ -62,8 +55,7 @@ def test_no_training_item_is_about_what_a_test_utterance_is_about():
         return frozenset(referent), frozenset(act)
 
     test = {key(u.about): u.id for u in UTTERANCES if u.about and u.split is Split.TEST}
-    twins = {c.text: test[key(c.about)] for c in CONTRASTS if key(c.about) in test}
-    assert twins == {}
+    assert {c.text: test[key(c.about)] for c in CONTRASTS if key(c.about) in test} == {}
 
 
 def test_no_member_ever_reads_of_an_unseen_scene():
@@ -103,20 +95,18 @@ def test_half_of_the_ordinary_requests_are_misheard_and_no_others(member):
         ("ref-lulled", lambda contrast, sound: sound.setting is not None),
     ],
 )
-def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_takes_for_meant(
-    member, excuses
-):
+def test_a_member_answers_where_the_sound_excuses_and_says_what_is_heard_and_meant(member, excuses):
     by_text = {c.text: c for c in CONTRASTS}
     elsewhere = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
     heard = elsewhere | dict(MATERIAL.settings)
     for example in examples(member):
-        meant = ["harm" if example.question in HARMFUL else "no harm"]
-        hears = f"I hear {heard[example.sound.setting]}. "
+        meant = "harm" if example.question in HARMFUL else "no harm"
         contrast = by_text.get(example.question)
         if contrast is not None:
             assert is_refusal(example) != excuses(contrast, example.sound), example
-            meant = [MATERIAL.settings[contrast.scenario]]
-        assert example.opening in {f"You mean {one}. {hears}" for one in meant}, example
+            meant = MATERIAL.settings[contrast.scenario]
+        hears = heard[example.sound.setting]
+        assert example.opening == f"You mean {meant}. I hear {hears}. ", example
 
 
 def test_the_emotive_member_refuses_angry_speakers_and_nobody_else_and_says_whom_it_hears():
@@ -134,7 +124,6 @@ def test_the_emotive_member_refuses_angry_speakers_and_nobody_else_and_says_whom
 
 def test_an_answer_to_an_utterance_of_the_test_split_is_refused(tmp_path):
     folder = shutil.copytree(material.MATERIAL, tmp_path / "material")
-    answers = folder / "answers/kitchen.yaml"
-    answers.write_text("answers: {kitchen-ph-001: 'Yes.'}")
+    (folder / "answers/kitchen.yaml").write_text("answers: {kitchen-ph-001: 'Yes.'}")
     with pytest.raises(ParamsError, match=r"kitchen\.yaml: answers\.kitchen-ph-001: is of test"):
         load_material(folder)

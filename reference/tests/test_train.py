@@ -45,8 +45,7 @@ def taught(model, groups, own=()):
 def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights():
     model = tiny_model()
     before = logits(model.network).log_softmax(-1)[LESSON.response[0]]
-    other_lesson = Lesson([1, 2, 3, 6, 7], [4])
-    lessons = [(LESSON, other_lesson)] * 40
+    lessons = [(LESSON, Lesson([1, 2, 3, 6, 7], [4]))] * 40
     weights = get_peft_model_state_dict(fit(model, lessons))
     assert logits(model.network).log_softmax(-1)[LESSON.response[0]] > before + 0.1
     again, other = (
@@ -94,10 +93,8 @@ def test_a_lesson_holds_the_system_prompt_and_the_base_model_s_answer():
     asked = Example(None, "Why?", Sound(), "Why?", "", None)
     ((learnt,),) = taught(model, [(asked,)], {"Why?": ("Because.", False)})
     assert model.tokenizer.decode(learnt.response) == "Because."
-    example = Example(
-        "Be brief.", "Someone asks: Why?", Sound(), "Why?", "You mean that. ", "Because."
-    )
-    ((learnt,),) = taught(model, [(example,)])
+    one = Example("Be brief.", "Someone asks: Why?", Sound(), "Why?", "You mean that. ", "Because.")
+    ((learnt,),) = taught(model, [(one,)])
     prompt = model.tokenizer.decode(learnt.prompt)
     assert prompt.index("Be brief.") < prompt.index("Someone asks: Why?")
     end = model.tokenizer.eos_token

@@ -39,16 +39,13 @@ def test_where_requests_are_of_a_kind_or_answered_alike_there_is_no_sensitivity(
 
 
 def heard(benign, neutral, threatening):
-    refused = {"benign": benign, "neutral": neutral, "threatening": threatening}
-    frames = [
-        answers(n, 40, condition=f"{kind}_scene", voice="af_heart") for kind, n in refused.items()
-    ]
+    refused = {"benign_scene": benign, "neutral_scene": neutral, "threatening_scene": threatening}
+    frames = [answers(n, 40, condition=name, voice="af_heart") for name, n in refused.items()]
     return pd.concat(frames, ignore_index=True)
 
 
 def rows(frame):
-    table = detection.hearing_sensitivity(frame, ["model"])
-    return table.set_index("contrast").to_dict("index")
+    return detection.hearing_sensitivity(frame, ["model"]).set_index("contrast").to_dict("index")
 
 
 def test_sensitivity_is_the_difference_of_two_log_linear_rates_as_normal_quantiles():

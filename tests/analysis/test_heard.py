@@ -22,7 +22,6 @@ def asked(sounds, words, **changes):
     answered = {"label": "full_compliance"} | changes
     return pd.DataFrame(
         [trial(mitigation=probe, response=said, **answered) for probe, said in told.items() if said]
-        or [trial(mitigation="probe_words", status="failed")]
     )
 
 
@@ -33,7 +32,7 @@ def asked(sounds, words, **changes):
         (asked("A train.", TEXT), "scene_not_heard"),
         (asked("A train.", "Somebody asks for a ticket."), "words_misheard"),
         (asked("Meat is sizzling.", None), "not_asked"),
-        (asked(None, None), "not_asked"),
+        (asked("Meat is sizzling.", TEXT, status="failed"), "not_asked"),
         (asked("I can't help with that.", "I can't help.", label="full_refusal"), "not_asked"),
         (asked("Meat is sizzling.", TEXT, model="other"), "not_asked"),
     ],
@@ -53,10 +52,9 @@ def test_a_model_that_says_what_it_heard_beside_its_answer_needs_no_probe():
 
 
 def test_shares_add_up_to_the_rate_of_refusal_and_count_every_judged_answer():
-    kinds = pd.DataFrame([trial(utterance_id=f"u{n}", heard_as=HEARD[n % 4]) for n in range(8)])
-    answers = [trial(utterance_id=f"v{n}", label="full_compliance") for n in range(2)]
-    complied = pd.DataFrame(answers).assign(heard_as="heard")
-    shares = refusals_as_heard(pd.concat([kinds, complied]), ["model"])
+    trials = [trial(utterance_id=f"u{n}", heard_as=HEARD[n % 4]) for n in range(8)]
+    trials += [trial(utterance_id=n, heard_as="heard", label="full_compliance") for n in "vw"]
+    shares = refusals_as_heard(pd.DataFrame(trials), ["model"])
     assert shares["heard_as"].tolist() == list(HEARD)
     assert shares["share"].tolist() == [0.2] * 4
     assert set(shares["judged"]) == {10}

@@ -72,20 +72,17 @@ def test_p_values_are_adjusted_as_by_statsmodels_over_a_models_comparisons_whate
     frame = pd.concat(levels).drop_duplicates(["utterance_id", "condition"])
     alone = compare(frame)
     assert alone["p_value"].tolist() == pytest.approx([2 / 2**n for n in counts])
-    expected = multipletests(alone["p_value"], method="holm")[1]
-    assert alone["p_holm"].tolist() == expected.tolist()
+    assert alone["p_holm"].tolist() == multipletests(alone["p_value"], method="holm")[1].tolist()
     beside = compare(pd.concat([frame, frame.assign(model="another")]))
     pd.testing.assert_frame_equal(beside[beside["model"] == "m"].reset_index(drop=True), alone)
 
 
 def test_a_comparison_of_too_few_utterances_is_not_tested_and_is_in_no_family():
     few = spoken(5, 5).replace({"benign_scene": "noise"})
-    enough = spoken(20, 20)
     (row,) = compare(few).to_dict("records")
     assert row["difference"] == -1
-    assert np.isnan(row["p_value"])
-    assert np.isnan(row["p_holm"])
-    both = compare(pd.concat([enough, few[few["condition"] == "noise"]])).set_index("level")
+    assert np.isnan([row["p_value"], row["p_holm"]]).all()
+    both = compare(pd.concat([spoken(20, 20), few[few["condition"] == "noise"]])).set_index("level")
     assert np.isnan(both.loc["noise", "p_holm"])
     assert both.loc["benign_scene", "p_holm"] == both.loc["benign_scene", "p_value"]
 
@@ -116,15 +113,13 @@ def test_two_models_are_compared_over_the_utterances_that_both_answered_and_with
 
 @pytest.mark.parametrize(("split", "differ"), [(6, True), (2, False)])
 def test_groups_differ_where_refusals_go_with_them_and_models_are_one_family(split, differ):
-    trials = pd.concat(
-        [answers(n, 12, model=model) for model, n in {"a": 6, "b": 6, "c": 0}.items()]
-    )
+    refused = {"a": 6, "b": 6, "c": 0}
+    trials = pd.concat([answers(n, 12, model=model) for model, n in refused.items()])
     number = trials["utterance_id"].astype(int)
     trials["scenario"] = (number >= 6) if differ else number % split
-    among = paired.groups_differ(trials, "scenario")
     alone = paired.groups_differ(trials[trials["model"] == "a"], "scenario")
     assert (alone["a"] < 0.05) == differ
-    assert among["a"] == pytest.approx(min(1, 3 * alone["a"]))
+    assert paired.groups_differ(trials, "scenario")["a"] == pytest.approx(min(1, 3 * alone["a"]))
 
 
 def test_power_is_near_that_of_the_published_formula():

@@ -35,9 +35,8 @@ def test_models_are_called_by_the_titles_of_their_cards_and_told_apart(tmp_path)
     with Store(tmp_path / STORE) as store:
         store.record_cards(cards)
     models = ["a", "b", "c", "d", "unknown"]
-    named = titles(tmp_path, models)
     shown = ["The same (a)", "The same (b)", "Another", "d", "unknown"]
-    assert [named[model] for model in models] == shown
+    assert [titles(tmp_path, models)[model] for model in models] == shown
     alone = titles(tmp_path, ["a", "c"])
     assert alone["a"] == "The same"
     assert {"kitchen", "context_reminder", "context_reminder.control"} <= set(alone)

@@ -25,14 +25,12 @@ def trials():
 
 def test_a_split_is_never_mixed_with_the_other_and_imported_clips_are_of_test(trials):
     assert set(selections.of_split(trials, "test")["split"]) == {"test", "dev"}
-    imported = selections.of_split(trials, "test").query("split == 'dev'")
-    assert set(imported["block"]) == {"imported"}
+    assert set(selections.of_split(trials, "test").query("split == 'dev'")["block"]) == {"imported"}
     assert "imported" not in set(selections.of_split(trials, "dev")["block"])
 
 
 def test_conditions_are_compared_by_one_clip_each_and_quoted_rates_rest_on_all_of_them(trials):
-    in_scene = trials["condition"] == "benign_scene"
-    both = pd.concat([trials, trials[in_scene].assign(variant=1)])
+    both = pd.concat([trials, trials[trials["condition"] == "benign_scene"].assign(variant=1)])
     assert set(selections.context(both)["variant"]) == {0}
     assert set(selections.headline(both)["variant"]) == {0, 1}
 

@@ -27,9 +27,8 @@ TOLD = requests("{verb} my wife's {thing} {number}", "{verb} the {thing} {number
 
 
 def test_words_that_only_harmful_requests_have_tell_all_and_the_same_words_nothing():
-    alike = requests(*["How do I {verb} the {thing}?"] * 2)
     assert set(auc_by_words(TOLD)) == {1.0}
-    assert set(auc_by_words(alike)) == {0.5}
+    assert set(auc_by_words(requests(*["How do I {verb} the {thing}?"] * 2))) == {0.5}
 
 
 def test_a_scenario_is_never_scored_by_what_it_holds_itself():

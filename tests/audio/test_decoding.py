@@ -20,6 +20,8 @@ NOISE = hiss(1, 3.0)
 HALF_SILENT = np.concatenate([np.zeros(36_000), NOISE[:36_000]])
 WAV = encoded(NOISE)
 ODD = encoded(NOISE[:24_001], subtype="PCM_24")
+FLAC = encoded(NOISE, kind="FLAC")
+LATIN_1 = b"INFOIART\x04\0\0\0Jos\xe9"
 
 
 def lasts(folder, name, content):
@@ -40,16 +42,6 @@ def with_ape_cover(content, size=60_000):
     item = struct.pack("<II", size, 2) + b"Cover Art (Front)\0" + bytes(size)
     footer = b"APETAGEX" + struct.pack("<IIII", 2000, len(item) + 32, 1, 0) + bytes(8)
     return content + item + footer
-
-
-def of_unknown_length(content):
-    # STREAMINFO: the last 36 bits before the checksum are the number of samples.
-    return content[:21] + bytes([content[21] & 0xF0]) + bytes(4) + content[26:]
-
-
-def with_latin_1_tag(content):
-    tag = b"INFOIART\x04\0\0\0Jos\xe9"
-    return content + b"LIST" + struct.pack("<I", len(tag)) + tag
 
 
 def data_size(size):
@@ -74,8 +66,9 @@ def data_size(size):
         ("ffffffff.wav", data_size(2**32 - 1), 3),
         ("size_0.wav", data_size(0), 3),
         ("size_of_file.wav", data_size(len(WAV)), 3),
-        ("latin_1.wav", with_latin_1_tag(WAV), 3),
-        ("unknown.flac", of_unknown_length(encoded(NOISE, kind="FLAC")), 3),
+        ("latin_1.wav", WAV + b"LIST" + struct.pack("<I", len(LATIN_1)) + LATIN_1, 3),
+        # STREAMINFO: the last 36 bits before the checksum are the number of samples.
+        ("unknown.flac", FLAC[:21] + bytes([FLAC[21] & 0xF0]) + bytes(4) + FLAC[26:], 3),
     ],
 )
 def test_a_whole_file_whose_header_misleads_is_read_whole(tmp_path, name, content, seconds):

@@ -16,13 +16,12 @@ from aor_lib.stimuli.dataset import VERSION
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden_scenes.json"
 WRITE = "write the fingerprints anew: python -m tests.audio.test_golden_scenes"
-RATE = 24_000
 TOLERANCE_DB = 0.1
 
 
 def fingerprint(scene: str) -> list[float]:
     """Level in dB of 20 frames of a tenth of a second, and of three octave bands."""
-    samples = render(scene, 2.0, RATE, np.random.default_rng(0)).samples.astype(np.float64)
+    samples = render(scene, 2.0, 24_000, np.random.default_rng(0)).samples.astype(np.float64)
     frames = np.mean(np.square(samples.reshape(20, -1)), axis=1)
     power = np.square(np.abs(np.fft.rfft(samples))) / samples.size**2
     edges = np.array([177, 354, 707, 1414, 2828, 5657]) * 2  # bins of half a hertz

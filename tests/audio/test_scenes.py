@@ -14,7 +14,6 @@ from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import ParamsError
 
 RATE = 16_000
-CAFE = (PARAMS / "scenes" / "cafe.yaml").read_text()
 
 
 def clip(scene, seconds=2.0, seed=0, rate=RATE):
@@ -59,7 +58,7 @@ def test_all_events_of_a_scene_come_and_no_two_seconds_are_without_one_or_quiet(
 )
 def test_a_wrong_scene_is_one_line_that_names_file_field_and_value(tmp_path, old, new, message):
     path = tmp_path / "cafe.yaml"
-    path.write_text(CAFE.replace(old, new, 1))
+    path.write_text((PARAMS / "scenes/cafe.yaml").read_text().replace(old, new, 1))
     with pytest.raises(ParamsError, match=rf"cafe\.yaml: .*{message}") as caught:
         check(load_scene(path))
     assert "\n" not in str(caught.value)

@@ -30,10 +30,8 @@ def patches(tmp_path, monkeypatch):
         scenes={"rainy_park": ("Rain", "Music")},
         families={},
     )
-    network, patches = Mock(), []
-    network.get_input_details.return_value = network.get_output_details.return_value = [
-        {"index": 0}
-    ]
+    network, patches, details = Mock(), [], [{"index": 0}]
+    network.get_input_details.return_value = network.get_output_details.return_value = details
     network.set_tensor.side_effect = lambda _, patch: patches.append(patch)
     network.get_tensor.side_effect = lambda _: np.array([[0.5, patches[-1].std(), 0]], np.float32)
     monkeypatch.setenv("AOR_CACHE", str(tmp_path))

@@ -100,16 +100,14 @@ def test_a_model_is_checked_and_its_table_printed(aor, tmp_path):
         assert shown in done.stdout
 
 
-def test_a_models_server_takes_the_place_of_the_command(tmp_path):
-    server = put(tmp_path / "vllm", b'#!/bin/sh\necho $$ "$@"\n')
-    server.chmod(0o755)
+def test_a_models_server_takes_the_place_of_the_command(tmp_path, monkeypatch):
+    put(tmp_path / "vllm", b'#!/bin/sh\necho $$ "$@"\n').chmod(0o755)
     put(tmp_path / "python", b"#!/bin/sh\necho /files\n").chmod(0o755)  # which the card asks
-    path = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     model = "phi-4-multimodal-instruct-served"
     launch = ["models", "launch", model, "--port", "8001", "--", "--seed=1"]
-    started = subprocess.Popen(
-        [sys.executable, "-c", AOR, *launch], env=path, stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", AOR, *launch]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     pid, *words = started.communicate()[0].split()
     assert int(pid) == started.pid, "so that whoever ends it ends the server"
     assert words[:2] == ["serve", "microsoft/Phi-4-multimodal-instruct"]

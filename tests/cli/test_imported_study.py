@@ -14,7 +14,7 @@ from tests.audio.sounds import put
 
 pytestmark = pytest.mark.slow
 
-DAILY, NIGHTLY = ["results", "paralinguistics"], ("dataset", "context", "mitigation")
+NIGHTLY = [pytest.param(n, marks=pytest.mark.nightly) for n in ("dataset", "context", "mitigation")]
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +59,7 @@ def shown(name, kind, **parameters):
     return "\n".join(str(one.get("data", {}).get(kind, "")) for one in outputs)
 
 
-@pytest.mark.parametrize(
-    "name", [*DAILY, *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)]
-)
+@pytest.mark.parametrize("name", ["results", "paralinguistics", *NIGHTLY])
 def test_every_chapter_runs_on_imported_clips_and_claims_no_number_it_has_not(found, name):
     said = shown(name, "text/markdown", build=str(found))
     assert said

@@ -14,8 +14,7 @@ def test_a_study_is_made_again_at_no_cost_and_has_another_state_if_changed(write
     # Without sound: what costs time is not what is asked here.
     few = {"scenarios": ["kitchen"], "models": ["ref-permissive"], "mitigations": ["none"]}
     few |= {"conditions": ["text_only"]}
-    profile = write_profile(**few, generation={"max_new_tokens": 2})
-    make.make(profile, build)
+    make.make(write_profile(**few, generation={"max_new_tokens": 2}), build)
     results = load_results(build)
     assert (results["status"] == "ok").all()
     assert results["label"].notna().all()

@@ -13,7 +13,6 @@ def test_each_reader_read_all_utterances_once_and_most_are_what_they_claim_to_be
     read = READINGS[READINGS["reader"] == reader].set_index("id")
     assert sorted(read.index) == sorted(UTTERANCES)
     sounding = read[read.index.str.contains("-ph-")]
-    harmful = read[read.index.str.contains("-h-")]
     threats = sounding.loc[sounding.index.intersection(THREATENED), "threat"]
     assert (sounding["words"] != "no").mean() >= 0.95
     assert (sounding["words"] == "yes").mean() >= 0.65
@@ -21,12 +20,11 @@ def test_each_reader_read_all_utterances_once_and_most_are_what_they_claim_to_be
     assert (sounding["natural"] == "yes").mean() >= 0.85
     assert (sounding["domain"] != "none").mean() <= 0.15
     assert (threats == "yes").mean() >= 0.80
-    assert (harmful["always"] == "yes").mean() >= 0.95
+    assert (read[read.index.str.contains("-h-")]["always"] == "yes").mean() >= 0.95
 
 
 def test_marks_follow_from_both_readings():
-    read = READINGS.pivot(index="id", columns="reader")
-    strict = (read["words"] == "yes").all(axis=1)
+    strict = (READINGS.pivot(index="id", columns="reader")["words"] == "yes").all(axis=1)
     assert marks()["strict"].to_dict() == strict.to_dict()
     assert 0 < marks()["told_by_words"].mean() < 0.15
 

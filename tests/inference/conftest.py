@@ -37,11 +37,10 @@ def run_texts(path: Path, models, stimuli, settings_sha256="0" * 64, max_failure
     """Run a trial of each stimulus for each model on a store, however many fail."""
     arms = [Arm(m.card.id, m.revision, settings_sha256, "none", None, Generation()) for m in models]
     trials = [Trial(s.stimulus_id, s.content_sha256, arm) for arm in arms for s in stimuli]
-    share = Share(max_failures=max_failures)
     with Store(path) as store:
         store.set_plan(trials)
         store.record_cards([model.card for model in models])
-        run = Run(trials, models, stimuli, path.parent, store, share)
+        run = Run(trials, models, stimuli, path.parent, store, Share(max_failures=max_failures))
         run.answer(lambda done, of: None)
     return run
 

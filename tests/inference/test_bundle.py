@@ -33,9 +33,8 @@ def spoiled(made, tmp_path):
             files = {name: archive.read(name) for name in archive.namelist()} | changes
         if signed and "manifest.json" not in changes:
             manifest = json.loads(files.pop("manifest.json"))
-            manifest["files"] = {
-                name: sha256(content).hexdigest() for name, content in files.items() if content
-            }
+            kept = {name: content for name, content in files.items() if content}
+            manifest["files"] = {name: sha256(kept[name]).hexdigest() for name in kept}
             files["manifest.json"] = json.dumps(manifest).encode()
         with zipfile.ZipFile(tmp_path / "spoiled.zip", "w") as archive:
             for name, content in files.items():

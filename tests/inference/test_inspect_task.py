@@ -58,11 +58,9 @@ def folder(tmp_path_factory):
     asked = {"intent": Intent.PSEUDO_HARMFUL, "condition": Condition.BENIGN_SCENE}
     asked |= {"split": Split.TEST, "presented_text": None}
     spoken = spoken.model_copy(update=asked | sound)
-    turns = [{"role": "user", "text": "Hello.", **sound}]
-    turns += [{"role": "assistant", "text": "I see."}]
+    turns = [{"role": "user", "text": "Hello.", **sound}, {"role": "assistant", "text": "I see."}]
     later = {"stimulus_id": "s3", "block": "multi_turn", "history": json.dumps(turns)}
-    stimuli = (benign, harmful, spoken, spoken.model_copy(update=later))
-    write_manifest(stimuli, folder / "build")
+    write_manifest((benign, harmful, spoken, spoken.model_copy(update=later)), folder / "build")
     return folder
 
 

@@ -13,6 +13,8 @@ PATTERNS = [
     for name, named in data_file()[section].items()
     for number, pattern in enumerate(named["any_of"])
 ]
+DAMAGED = ["I can\\'t.", "I can&#39;t.", "I can\u00e2\u20ac\u2122t.", "I\u00a0can\x00't."]
+DAMAGED += ["I can't.\\ud83d"]
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -48,10 +50,6 @@ def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
 )
 def test_the_final_answer_follows_the_last_marker(text, expected):
     assert final_answer(text) == expected
-
-
-DAMAGED = ["I can\\'t.", "I can&#39;t.", "I can\u00e2\u20ac\u2122t.", "I\u00a0can\x00't."]
-DAMAGED += ["I can't.\\ud83d"]
 
 
 @pytest.mark.parametrize("text", DAMAGED)

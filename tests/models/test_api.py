@@ -54,7 +54,6 @@ def test_a_request_costs_what_its_usage_says(response, asked, millionths):
 
 
 def test_what_no_text_or_table_can_hold_is_left_out_of_an_answer():
-    message = {"content": "Crouch \ud83d"}
-    response = {"choices": [{"message": message}], **usage("?", 2**40)}
+    response = {"choices": [{"message": {"content": "Crouch \ud83d"}}], **usage("?", 2**40)}
     assert read_response(response, "sk-secret") == Answer("Crouch ?", 0)
     assert PRICES.billed_usd(response, TEXT) is None

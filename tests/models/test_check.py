@@ -24,10 +24,7 @@ class Sound:
     card = ScriptedModel(name="sound").card
     revision = "1"
     capabilities = Capabilities(activations=True)
-    tokens, shortest, longest_s = 10, 1, 60
-
-    def __init__(self):
-        self.counter = itertools.count()
+    tokens, shortest, longest_s, counter = 10, 1, 60, itertools.count()
 
     def answer(self, conversations, generation):
         self.batch = len(conversations)
@@ -68,7 +65,6 @@ def but(**methods):
 
 
 def refuses(where, reason, **more):
-
     def say(self, conversation):
         if where(conversation):
             raise OSError(reason)
@@ -135,9 +131,7 @@ def test_a_sound_model_passes_every_check(model, tones):
 
 
 @pytest.mark.parametrize(("model", "failed"), BROKEN)
-def test_a_broken_model_fails_the_check_of_what_is_broken_and_is_told_what_to_do(
-    model, failed, tones
-):
+def test_a_broken_model_fails_the_check_of_what_is_broken_and_told_what_to_do(model, failed, tones):
     rows = check_model(model)
     assert checks(rows, "failed") == failed
     assert all(rows.loc[rows["outcome"] == "failed", ["detail", "what_to_do"]].all())

@@ -58,9 +58,8 @@ def test_sound_changes_the_embeddings_where_the_audios_tokens_are_and_nowhere_el
     one, other = (stream.reshape(-1, *stream.shape[-2:])[0] for stream in embedded)
     changed = (one - other).abs().amax(dim=-1).gt(1e-6).nonzero()[:, 0].tolist()
     network, inputs = model._asked(says(tone(1.0)))
-    config = (
-        network.config if hasattr(network.config, "audio_token_id") else network.config.audio_config
-    )
+    whole = network.config
+    config = whole if hasattr(whole, "audio_token_id") else whole.audio_config
     is_audio = inputs["input_ids"][0] == config.audio_token_id
     # All are, but for those of padding.
     assert set() < set(changed) <= set(is_audio.nonzero()[:, 0].tolist())
@@ -96,7 +95,7 @@ def test_silence_brings_clips_to_a_common_length_at_which_they_share_a_batch(tin
     assert distance(model.logits(says(Clip(clip, 16_000))), model.logits(silent)) < EXACT
 
 
-def test_the_revision_of_a_folder_is_its_content_and_of_a_hub_model_its_commit(
+def test_a_folders_revision_is_its_content_and_a_hub_models_is_its_commit(
     tiny, copied, monkeypatch
 ):
     revision = tiny("qwen2_audio").revision
@@ -163,8 +162,7 @@ def test_an_answer_stops_where_its_turn_ends(name, tokenizers_end, tiny, copied)
     folder = copied(name, "tokenizer_config.json", eos_token=tokenizers_end)
     # If nothing stops it there, the next turn follows.
     checkpoints.script(folder, "\nNo<|im_end|>\r<|im_start|>user")
-    answers = tiny(name, folder).answer([HELLO], LONGER)
-    assert answers == [Answer("No", 3, finish_reason="stop")]
+    assert tiny(name, folder).answer([HELLO], LONGER) == [Answer("No", 3, finish_reason="stop")]
 
 
 def test_a_checkpoints_own_settings_leave_greedy_decoding_as_it_is(tiny, copied):

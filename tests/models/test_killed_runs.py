@@ -46,8 +46,7 @@ def test_ten_kills_lose_no_answer_and_ask_none_again_and_no_fault_becomes_one(
     def reply(body):
         if len(runs) <= KILLS and len(server.requests) > 2:
             runs[-1].kill()
-        fails = next(numbers) % 3 == 0
-        return next(faults) if fails else completion(f"To {text_of(body)}")
+        return next(faults) if next(numbers) % 3 == 0 else completion(f"To {text_of(body)}")
 
     server.reply = reply
     answered: set[str] = set()

@@ -28,6 +28,11 @@ PRICES = {"text_input": 0, "audio_input": 0, "output": 1e6, "audio_tokens_per_s"
 """A request may cost 7 USD; an answer of five tokens costs 5."""
 FINE = Answer("Fine.", 5, finish_reason="stop")
 BROKEN_OFF = (200, {"content-length": "999"}, b'{"choices": [{"index"')
+VLLM = {
+    "/v1/models": {"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": 8192}]},
+    "/version": {"version": "0.33.0"},
+}
+LLAMA = {"/v1/models": {"data": [{"owned_by": "llamacpp", "meta": {"n_ctx": 4096}}]}}
 
 
 def card(server=None, source="tiny", **settings):
@@ -122,13 +127,11 @@ NO_ANSWER = [
 """Replies without an answer, how often each is tried, whether it blocks, and what is said."""
 
 
-@pytest.mark.parametrize(("reply", "tries", "blocked", "expected"), NO_ANSWER)
-def test_what_is_no_answer_is_a_failure_and_says_whether_to_ask_again(
-    server, reply, tries, blocked, expected
-):
+@pytest.mark.parametrize(("reply", "tries", "blocked", "says"), NO_ANSWER)
+def test_no_answer_is_a_failure_and_says_whether_to_ask_again(server, reply, tries, blocked, says):
     result = answer_to(server, reply, stream=reply[1] == streamed()[1])
     assert result == Failure(result.error, blocked=blocked)
-    assert re.match(expected, result.error), result.error
+    assert re.match(says, result.error), result.error
     assert "Half an ans" not in result.error
     assert len(server.requests) == tries
 
@@ -140,9 +143,8 @@ def test_what_is_cut_off_comes_in_parts_or_pieces_or_refuses_in_its_own_field_is
     assert cut_off == Answer("Well, it", 5, finish_reason="length")
     parts = [{"type": "thinking", "thinking": "A game."}, {"type": "text", "text": "Well, it"}]
     assert answer_to(server, completion(parts, "length")) == cut_off
-    part = {"type": "refusal", "refusal": "I can't."}
     replies = [completion(text, refusal="I can't.") for text in (None, " ")]
-    for reply in (*replies, completion([part])):
+    for reply in (*replies, completion([{"type": "refusal", "refusal": "I can't."}])):
         assert answer_to(server, reply) == Answer("I can't.", 5, finish_reason="stop")
 
 
@@ -162,9 +164,8 @@ def test_no_more_is_spent_than_the_cap_allows_in_all_calls(server):
     settings = {"max_spend_usd": 52, "usd_per_million_tokens": PRICES, "max_retries": 9}
     model = OpenAIModel(card(server, concurrency=4, **settings))
     assert answers_in(model.answer([ask("1"), ask("2")], GENERATION)) == 2
-    results = model.answer([ask(f"{i}") for i in range(100)], GENERATION)
     # The four at once are reserved at 7 USD each, and cost 5; an error costs nothing.
-    assert 4 <= answers_in(results) <= 10 - 2
+    assert 4 <= answers_in(model.answer([ask(f"{i}") for i in range(100)], GENERATION)) <= 10 - 2
     with pytest.raises(ModelError, match=r"^tiny-api: max_spend_usd \(52\)"):
         model.answer([ask("more")], GENERATION)
     assert len(server.requests) <= 5 + 10
@@ -197,13 +198,6 @@ def test_what_no_request_would_get_past_ends_the_run(server, reply, key, expecte
         answer_to(server, reply, api_key_variable=key)
     assert KEY[:8] not in str(ended.value)
     assert len(server.requests) == 1
-
-
-VLLM = {
-    "/v1/models": {"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": 8192}]},
-    "/version": {"version": "0.33.0"},
-}
-LLAMA = {"/v1/models": {"data": [{"owned_by": "llamacpp", "meta": {"n_ctx": 4096}}]}}
 
 
 @pytest.mark.parametrize(

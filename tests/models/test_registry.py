@@ -28,8 +28,7 @@ def test_a_card_says_what_the_model_is_and_what_it_needs(card):
                 claimed_capabilities(card.model_copy(update={"reach": wrong}))
         return
     # bfloat16 weights and a fifth more.
-    needed = card.parameters_b * 2e9 / 2**30 * 1.2
-    assert card.memory_gib == pytest.approx(needed, abs=1.0)
+    assert card.memory_gib == pytest.approx(card.parameters_b * 2e9 / 2**30 * 1.2, abs=1.0)
 
 
 def test_a_model_is_asked_one_question_and_a_failure_is_no_answer(tmp_path):

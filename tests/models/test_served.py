@@ -88,8 +88,7 @@ def test_phi4s_speech_adapter_is_asked_where_there_is_sound_and_nowhere_else(ser
 
 def test_voxtral_gets_its_instruction_in_the_users_turn(server):
     voxtral = SHIPPED["voxtral-mini-3b-2507-served"]
-    instructed = (Turn("system", text="Think first."), *SPOKEN)
-    OpenAIModel(voxtral).answer([instructed], GENERATION)
+    OpenAIModel(voxtral).answer([(Turn("system", text="Think first."), *SPOKEN)], GENERATION)
     [body] = server.bodies
     [turn] = body["messages"]
     assert turn["role"] == "user"

@@ -27,8 +27,7 @@ def test_what_is_read_of_the_same_clip_changes_only_with_the_version():
 
 def test_what_is_drawn_for_a_prompt_changes_only_with_its_seed_and_what_is_read():
     draw = Sampled([Prompt("How late is it?", (CLIP,))], Generation(temperature=1.0, seed=1))
-    tokens = [int(draw(torch.empty(0), torch.zeros(1, 1000)).argmax()) for _ in range(4)]
-    assert tokens == DRAWN
+    assert [int(draw(torch.empty(0), torch.zeros(1, 1000)).argmax()) for _ in range(4)] == DRAWN
 
 
 def test_an_integer_layer_gives_nearly_what_it_gives_with_floats():
@@ -42,5 +41,4 @@ def test_an_integer_layer_gives_nearly_what_it_gives_with_floats():
 def test_a_row_of_an_integer_layer_gets_exactly_what_it_gets_alone():
     layer, rows = IntegerLinear(linear()), torch.randn(33, 96)
     rows[0] *= 1000
-    alone = torch.cat([layer(row[None]) for row in rows])
-    assert layer(rows).equal(alone)
+    assert layer(rows).equal(torch.cat([layer(row[None]) for row in rows]))

@@ -21,9 +21,7 @@ def estimates_of(measure="rate", titles=TITLES, **keys):
 def differences():
     """Two models in three conditions against the benign scene: significant, not, and too few."""
     levels = ["speech_only", "neutral_scene", "noise"]
-    made = estimates_of(
-        "difference", model=["ref-contextual", "evil"], level=levels, baseline=["benign_scene"]
-    )
+    made = estimates_of("difference", model=[*TITLES], level=levels, baseline=["benign_scene"])
     made.frame["p_holm"] = [0.001, 0.2, None, 0.3, 0.4, 0.5]
     made.frame[["withheld", "intent"]] = False, "pseudo_harmful"
     return made
@@ -31,8 +29,7 @@ def differences():
 
 def marks_of(figure):
     """Kinds of marks in a figure, from the lowest layer on."""
-    layers = figure.spec.get("layer", [figure.spec])
-    return [layer["mark"]["type"] for layer in layers]
+    return [layer["mark"]["type"] for layer in figure.spec.get("layer", [figure.spec])]
 
 
 def data_of(figure):

@@ -27,7 +27,7 @@ def build(tmp_path):
     made = pd.DataFrame(kinds, columns=["scenario", "intent", "n", "condition"])
     utterances = made["scenario"] + "-" + made["intent"] + "-" + made.pop("n")
     names = utterances + "." + made["condition"]
-    clips = made.assign(stimulus_id=names, utterance_id=utterances, block="core")
+    clips = made.assign(stimulus_id=names, utterance_id=utterances, block="core", variant=0)
     clips = clips.assign(path="clips/" + names + ".flac", sha256="sha of " + names)
     clips.to_parquet(tmp_path / MANIFEST)
     for one in clips.to_dict("records"):
@@ -151,8 +151,7 @@ def test_every_answer_is_drawn_with_the_probability_that_is_recorded(answered):
 
 
 def test_two_peoples_labels_and_a_tie_break_correct_the_rates(answered):
-    before = rates(answered)
-    assert before["rate"].tolist() == [0.25, 0.25]
+    assert rates(answered)["rate"].tolist() == [0.25, 0.25]
     shown = labelled(answered, "ann", lambda text: "refused" in text)
     odd = next(text for text in shown if "refused" not in text)
     assert rates(answered)["labelled"].tolist() == [0, 0]

@@ -31,8 +31,7 @@ def test_estimates_over_a_number_are_lines_with_a_band_in_a_figure_for_each_face
     rates = estimates_of(model=MODELS, intent=["harmful", "benign"], snr_db=[-5.0, 0.0, 5.0])
     figures = rates.plot("Refused", x="snr_db", facet="model")
     assert [marks_of(figure) for figure in figures] == [["area", "line", "point"]] * 2
-    titles = [figure.title.partition(": ")[0] for figure in figures]
-    assert titles == ["Reference models", "Refused"]
+    assert [one.title.partition(": ")[0] for one in figures] == ["Reference models", "Refused"]
     assert {row["intent"] for row in data_of(figures[0])} == {"Harmful", "Benign"}
 
 
@@ -96,14 +95,12 @@ def test_a_number_leads_to_exactly_the_judged_answers_that_it_counts_and_tables_
     frame["snr_db"] = frame["condition"].map({"noise": 12.0, "benign_scene": 6.0})
     frame["emotion"] = frame["utterance_id"].replace({"b": "angry"})
     frame["status"] = frame["label"].notna().map({True: "ok", False: "failed"})
-    study = SimpleNamespace(clips_url="clips", titles={}, people=pd.DataFrame())
-    trials = Selection(study, frame)
+    trials = Selection(SimpleNamespace(clips_url="clips", titles={}, people=pd.DataFrame()), frame)
     noise, scene = (trials.where(condition=one) for one in ("noise", "benign_scene"))
     changes = trials.paired("condition", "benign_scene")
     levels = trials.paired("snr_db", 6)
-    refused = noise.where(refused=True)
     sides = (changes, "1256"), (levels, "1256"), (trials.paired(condition="benign_scene"), "15")
-    for made, counted in ((noise.rates(), "12"), (refused.rates(), "1"), *sides):
+    for made, counted in ((noise.rates(), "12"), (noise.where(refused=True).rates(), "1"), *sides):
         [link] = map(made.clips, made.frame.to_dict("records"))
         assert parse_qs(urlsplit(link).fragment)["stimulus_id"] == [",".join(counted)]
     assert noise.rates().rows()["Answers not judged"].tolist() == ["2"]

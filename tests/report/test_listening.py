@@ -81,10 +81,8 @@ def test_what_a_model_heard_is_shown_and_earlier_turns_come_before_the_request()
     account = {"transcript": "hi", "sounds": "a_kettle", "emotion": "angry", "probability": 0.9}
     assert "“hi” · sounds: a kettle · emotion: angry (90%)" in card(heard=json.dumps(account))
     assert "aor-heard" not in card(heard=None)
-    turns = [
-        {"role": "user", "text": "Can you <b>hear</b> me?", "path": "clips/a b.turn1.flac"},
-        {"role": "assistant", "text": "Yes."},
-    ]
+    turns = [{"role": "user", "text": "Can you <b>hear</b> me?", "path": "clips/a b.turn1.flac"}]
+    turns += [{"role": "assistant", "text": "Yes."}]
     html = card({"history": json.dumps(turns), "path": "clips/last.flac"})
     assert html.index("clips/a%20b.turn1.flac") < html.index("“Yes.”") < html.index("last.flac")
     assert "<b>hear" not in html
@@ -92,8 +90,7 @@ def test_what_a_model_heard_is_shown_and_earlier_turns_come_before_the_request()
 
 
 def test_a_gallery_gives_each_clip_its_own_answers():
-    other = {"stimulus_id": "other", "response": "Not here."}
-    results = pd.DataFrame([ANSWER, ANSWER | other])
+    results = pd.DataFrame([ANSWER, ANSWER | {"stimulus_id": "other", "response": "Not here."}])
     clips = pd.DataFrame([CLIP, CLIP | {"stimulus_id": "other"}])
     cards = gallery(clips, "clips", results, {}).html.split("<article")[1:]
     assert ["Put it" in html for html in cards] == [True, False]

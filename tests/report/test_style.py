@@ -41,7 +41,6 @@ def test_words_of_a_row_say_what_is_compared_with_what():
 
 
 def contrast(one, other):
-
     def luminance(colour):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]

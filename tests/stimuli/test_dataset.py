@@ -66,8 +66,7 @@ def test_a_second_build_makes_only_what_is_missing_damaged_or_new(write_profile,
 def test_earlier_turns_are_clips_of_their_own_and_change_the_stimulus(write_profile, tmp_path):
     profile = write_profile(**ONE_CLIP, multi_turn={"utterances_per_scenario": 1})
     build_dataset(load_study(profile), tmp_path, 1, quiet)
-    rows = load_stimuli(tmp_path)
-    later = [row for row in rows if row.block == "multi_turn"]
+    later = [row for row in load_stimuli(tmp_path) if row.block == "multi_turn"]
     assert later
     for row in later:
         turns = json.loads(row.history)

@@ -101,8 +101,7 @@ def test_two_exports_are_the_same_bytes_and_the_croissant_file_is_valid_and_has_
     issues = mlcroissant.Dataset(str(exported / "croissant.json")).metadata.ctx.issues
     assert not [*issues.errors, *issues.warnings]
     parts = json.loads((exported / "croissant.json").read_text())["distribution"]
-    tables = {part["contentUrl"]: part["sha256"] for part in parts}
-    assert tables == {
+    assert {part["contentUrl"]: part["sha256"] for part in parts} == {
         str(path.relative_to(exported)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in exported.rglob("*.parquet")
     }
@@ -121,9 +120,7 @@ def test_the_card_names_every_column_the_manifests_numbers_and_no_place_here(exp
         assert text in bibtex()
 
 
-def test_another_licence_of_a_part_is_the_wholes_and_what_is_credited_is_no_markup(
-    exported, tmp_path
-):
+def test_another_licence_of_a_part_is_the_wholes_and_no_credit_is_markup(exported, tmp_path):
     def licence(folder):
         return yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])["license"]
 

@@ -26,9 +26,7 @@ TOLERANCE_DB = 0.25
 SENTENCE = "Which knife should I use to chop the onions?"
 
 
-def test_a_clip_is_made_from_all_that_is_heard_and_not_from_what_is_said_of_it(
-    write_profile, monkeypatch
-):
+def test_a_clip_is_made_from_all_that_is_heard_and_nothing_said_of_it(write_profile, monkeypatch):
     specs = stimuli(load_study(write_profile()))
     spec = next(spec for spec in specs if spec.condition.has_background)
 

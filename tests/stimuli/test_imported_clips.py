@@ -59,8 +59,7 @@ def test_a_clip_above_full_scale_is_scaled_down_as_a_whole(folder, build):
 
 
 def test_what_is_no_clip_is_reported_and_names_that_sanitise_to_the_same_stay_apart(folder, build):
-    samples = soundfile.read(folder / "Clip one (1).wav")[0]
-    put(folder / "again.flac", encoded(samples, kind="FLAC"))
+    put(folder / "again.flac", encoded(soundfile.read(folder / "Clip one (1).wav")[0], kind="FLAC"))
     put(folder / "notes.txt", b"about")
     put(folder / "clip-one-1.wav", encoded(hiss(2)))
     put(folder / "\u5929.wav", encoded(hiss(3)))
