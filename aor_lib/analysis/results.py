@@ -18,10 +18,11 @@ from aor_lib.stimuli.manifest import load_manifest
 def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
     """Read every planned trial of a study with its answer and verdict.
 
-    The judge is by default the study's own. Verdicts of a judge of the library that has given none
-    are made now, and not stored. One row per trial, as :attr:`aor_lib.study.Study.trials`, with its
-    :func:`marks`. FileNotFoundError if the study has no manifest, or has not been run; ParamsError
-    if an unknown judge has given no verdict. Of a judge's versions, that with most verdicts counts.
+    The judge is by default the study's own, and of its versions that with most verdicts counts.
+    What another judge of the library has not judged in its present version is judged now, and not
+    stored. One row per trial, as :attr:`aor_lib.study.Study.trials`, with its :func:`marks`.
+    FileNotFoundError if the study has no manifest, or has not been run; ParamsError if an unknown
+    judge has given no verdict.
     """
     build = Path(build)
     manifest = load_manifest(build)
@@ -54,7 +55,8 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
     # Of stimuli that have changed since, the study's own trials are to be asked again.
     old = results["stimulus_sha256"] != content
     answer = ["status", "response", "error", "heard", "latency_s", "tokens", *names]
-    results.loc[old, answer] = None
+    if old.any():
+        results.loc[old, answer] = None
     results = results[~old | results["part"].eq(STUDY)]
     results = results.drop(columns=["stimulus_sha256", "part"]).reset_index(drop=True)
     results = results.join(marks(), on="utterance_id")

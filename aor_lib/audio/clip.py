@@ -51,6 +51,7 @@ class Clip:
             raise ValueError(f"{path}: a clip is saved as .flac or .wav; change the name's ending")
         # Whole numbers, so that a clip which was read from a 16-bit file is saved as it was.
         integers = np.clip(np.rint(self.samples * 2.0**15), -(2**15), 2**15 - 1).astype(np.int16)
+        file, kind = io.BytesIO(), Path(path).suffix[1:].upper()
+        soundfile.write(file, integers, self.sample_rate, format=kind, subtype="PCM_16")
         with atomic_write(Path(path)) as stream:
-            kind = Path(path).suffix[1:].upper()
-            soundfile.write(stream, integers, self.sample_rate, format=kind, subtype="PCM_16")
+            stream.write(file.getvalue())

@@ -91,11 +91,14 @@ def load_study(path: Path) -> StudyParams:
     _check_names(f"{path}: scenes", profile.scenes or (), scenes)
     few = profile.few_mitigated.mitigations if profile.few_mitigated else ()
     prompts = (*profile.mitigations, *few, *(PROBES if profile.probe else ()))
-    earlier = read(_find(path, "", "histories"), Histories).histories if profile.multi_turn else ()
-    _refuse_repeated(f"{path}: multi_turn: history", (history.id for history in earlier))
+    earlier: tuple[History, ...] = ()
+    if profile.multi_turn:
+        earlier = read(file := _find(path, "", "histories"), Histories).histories
+        _refuse_repeated(f"{file}: history", (history.id for history in earlier))
     scenarios = tuple(_scenario_of(path, profile, name, scenes) for name in profile.scenarios)
     utterances = chain.from_iterable(scenario.utterances for scenario in scenarios)
-    _refuse_repeated(f"{path}: scenarios: utterance", (utterance.id for utterance in utterances))
+    where = f"{path}: scenarios {', '.join(profile.scenarios)}: utterance"
+    _refuse_repeated(where, (utterance.id for utterance in utterances))
     read_prompts = [read_named(_find(path, "prompts", name), Mitigation) for name in prompts]
     return StudyParams(
         profile=profile,

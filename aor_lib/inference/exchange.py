@@ -138,13 +138,16 @@ class Imported:
 def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool = True) -> Bundle:
     """Write all results of a study, imported ones too, to a new zip file, and return them.
 
-    ``clips`` adds the validated stimuli and the tables of steering, of which a book can be made.
-    BundleError or FileNotFoundError if the file exists, there are no results, or the clips were
-    imported.
+    Those of stimuli that have changed since are left out. ``clips`` adds the validated stimuli and
+    the tables of steering, of which a book can be made. BundleError, DatasetError or
+    FileNotFoundError if the file exists, there are no results, or the clips were imported or are
+    not validated as they are now.
     """
     order = attrgetter("arm.model", "arm.mitigation", "stimulus_id", "key")
     with open_results(build) as store, store.transaction():  # of one moment of a run
-        trials = sorted(store.planned(), key=order)
+        content = {row.stimulus_id: row.content_sha256 for row in load_stimuli(build)}
+        current = [t for t in store.planned() if t.stimulus_sha256 == content.get(t.stimulus_id)]
+        trials, keys = sorted(current, key=order), {trial.key for trial in current}
         models, profile = {trial.arm.model for trial in trials}, study.profile.name
         rows = store.provenance()
         provenance = [row.model_copy(update={"profile": row.profile or profile}) for row in rows]
@@ -154,15 +157,14 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
             cards={name: card for name, card in store.cards().items() if name in models},
             provenance=tuple(row for row in provenance if row.model in models),
             trials=tuple(trials),
-            responses=tuple(store.responses()),
-            verdicts=tuple(store.verdicts()),
+            responses=tuple(row for row in store.responses() if row.trial_key in keys),
+            verdicts=tuple(row for row in store.verdicts() if row.trial_key in keys),
         )
     names = []
     if clips:
         if "imported" in set(manifest.load_manifest(build)["block"]):
             raise BundleError(f"{build}: imported clips are not passed on: add --no-clips")
         require_validated(study, build)
-        _of_the_study(build / STORE, trials, build)
         steering = sorted(table.name for table in (build / "steering").glob("*.parquet"))
         names = [MANIFEST, VALIDATION, *(f"steering/{name}" for name in steering)]
         names += [name for name, _ in manifest.sound_files(load_stimuli(build))]
@@ -206,8 +208,8 @@ def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Tria
     if other:
         raise BundleError(
             f"{path}: {len(other)} of its {len({t.stimulus_id for t in present})} stimuli have "
-            f"another sha256 than in {build / MANIFEST}: {', '.join(sorted(other)[:3])}; run the "
-            "models on that file's clips, copied to where they run"
+            f"another sha256 than in {build / MANIFEST}: {', '.join(sorted(other)[:3])}; copy that "
+            "file and clips/ to the other machine, and run the models on them again"
         )
     if not present:
         raise BundleError(f"{path}: has no stimulus of {build / MANIFEST}; is it another study?")

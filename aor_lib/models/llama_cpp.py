@@ -60,11 +60,7 @@ class LlamaCppModel(OpenAIModel):
         if server is None or server.poll() is not None:  # not yet, or a request made it crash
             self._budget.reserve(0.0)  # raises where a server did not start
             # Not in a thread: whoever asks meanwhile waits for the same server.
-            try:
-                address = self._start()
-            except ModelError as error:
-                self._budget.close(str(error))
-                raise
+            address = self._start()
         self._client.base_url = f"{address}/v1"
         return await super()._try(made)
 
@@ -88,7 +84,8 @@ class LlamaCppModel(OpenAIModel):
         if address := server.stdout.readline().strip():
             _running[self._identity] = server, str(address)
             return str(address)
-        raise ModelError(f"{self.card.id}: its server does not start, see above")
+        self._budget.close("its server does not start, see above")
+        raise ModelError(f"{self.card.id}: {self._budget.closed}")
 
 
 def _file(folder: Path, pattern: str) -> Path:

@@ -4,6 +4,7 @@ import asyncio
 import functools
 import itertools
 import logging
+import os
 import random
 import threading
 import time
@@ -29,6 +30,7 @@ _ERRORS = (openai.OpenAIError, aiohttp.ClientError, OSError, RuntimeError, TypeE
 """Raised by libraries for a file, a connection or a response that is not as it should be."""
 _LIKELIEST = 20  # tokens whose log-probabilities are asked for: the most that OpenAI and vLLM give
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
+_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 _PAUSE_S = 0.5  # before the first retry, at most; each next one may take twice as long
 _log = logging.getLogger(__name__)
 
@@ -51,15 +53,14 @@ class OpenAIModel:
         self._came = 0  # responses
         self._away_since: float | None = None
         self._places = asyncio.Semaphore(settings.concurrency)
+        # Without an address, the SDK asks there. No proxy stands before this machine itself.
+        host = urlsplit(address or os.environ.get("OPENAI_BASE_URL", "")).hostname
         self._client = openai.AsyncOpenAI(
             api_key=self._key or "none",  # or the SDK would take OpenAI's
             base_url=address,
             timeout=settings.timeout_s,
             max_retries=0,  # every try is counted here
-            # No proxy stands before this machine itself.
-            http_client=openai.DefaultAioHttpClient(
-                trust_env=urlsplit(address or "").hostname not in ("127.0.0.1", "localhost", "::1")
-            ),
+            http_client=openai.DefaultAioHttpClient(trust_env=host not in _THIS_MACHINE),
         )
         if not self._client.base_url.host.endswith(".openai.com"):  # nobody else is told who asks
             self._client.organization = self._client.project = None
@@ -154,11 +155,10 @@ class OpenAIModel:
         return adapter if adapter and base.has_audio(conversation) else self.card.source
 
     async def _response(self, made: Request) -> Any:
-        tries = self._settings.max_retries
+        tries, came = self._settings.max_retries, self._came
         for number in itertools.count():
             try:
                 async with self._places:
-                    came = self._came
                     return await self._try(made)
             except (openai.APIConnectionError, openai.APIStatusError) as error:
                 headers = error.response.headers if isinstance(error, openai.APIStatusError) else {}
@@ -168,7 +168,7 @@ class OpenAIModel:
                 hope = prospect(error)
                 # A server that answers others is not away.
                 if hope == "passing" or not self._settings.restart_s or self._came > came:
-                    tries -= 1
+                    tries, came = tries - 1, self._came
                 if tries < 0 or hope == "final" or self._budget.closed:
                     raise
             await asyncio.sleep(asked_s or random.random() * _PAUSE_S * 2 ** min(number, 5))

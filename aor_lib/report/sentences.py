@@ -27,7 +27,7 @@ _SCENE_USE = {
 
 def sentences(estimates: Estimates) -> Prose:
     """Sentences about estimates: see :meth:`aor_lib.report.estimates.Estimates.sentences`."""
-    rates = [measure for measure in TRADE_OFF if estimates.frame.get(measure, pd.Series()).any()]
+    rates = [of for of in TRADE_OFF if of in estimates.frame.dropna(axis=1, how="all")]
     known = estimates.frame.dropna(subset=rates or [estimates.measure], how="all")
     if known.empty:
         return nothing_for(estimates.about or measure_of(estimates.measure).about)

@@ -41,9 +41,11 @@ def steer_study(
 
     Tables (:mod:`aor_lib.steering.tables`) are kept in the study's folder. Nothing is done, and no
     model loaded, where nothing has changed since the last call. Returns why models were left out,
-    by their ids; those that ``load`` raises ModelError for are tried again by the next call.
-    ModelError if a model or the judge can be asked no more.
+    by their ids. ModelError, after the others, if a model cannot be loaded, or it or the judge be
+    asked any more: what was made of it before stays.
     """
+    with open_results(build) as store:
+        store.set_judge(judge.id)
     with progress("verdicts") as report:
         judge_study(build, judge, report)
     results = load_results(build, judge.id)
@@ -67,23 +69,28 @@ def steer_study(
     if whole and written >= tables.COLUMNS.keys() and up_to_date(build, "steer", made_from):
         return left_out
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in tables.COLUMNS}
-    left_out, to_be_loaded = {}, False
+    left_out, unable = {}, list[str]()
     for card in study.models:
         try:
             trials = SteeredTrials(_opened(study, card, load), study, build, judge, progress)
             made = steer_model(trials, spoken[spoken["model"] == card.id])
         except (SteeringError, SplitError) as error:
             left_out[card.id] = str(error)
-            to_be_loaded |= isinstance(error.__cause__, ModelError)
             with open_results(build) as store:
                 store.set_plan([], STEERED + card.id)  # withdraws those of the last call
             continue
+        except ModelError as error:
+            unable.append(str(error))
+            before = {name: tables.load(build, name) for name in parts.keys() - {tables.LEFT_OUT}}
+            made = {name: rows[rows["model"] == card.id] for name, rows in before.items()}
         for table, rows in made.items():
             parts[table].append(rows.assign(model=card.id))
     parts[tables.LEFT_OUT] = [pd.DataFrame(left_out.items(), columns=["model", "reason"])]
     for table, frames in parts.items():
         tables.write(build, table, frames)
-    finished(build, "steer", None if to_be_loaded else made_from)
+    if unable:
+        raise ModelError("; ".join(unable))
+    finished(build, "steer", made_from)
     return left_out
 
 
@@ -110,15 +117,12 @@ def steer_model(trials: SteeredTrials, answers: pd.DataFrame) -> dict[str, pd.Da
 def _opened(
     study: StudyParams, card: ModelCard, load: Callable[[ModelCard], OpenModel]
 ) -> OpenModel:
-    # The model; SteeringError if it is not to be steered, cannot be, or cannot be loaded here.
+    # The model; SteeringError if it is not to be steered, or cannot be.
     if not study.profile.steers(card.id):
         raise SteeringError(f"{card.id}: it is not among the profile's steered_models")
     if not claimed_capabilities(card).activations:
         raise SteeringError(f"{card.id}: its decoder layers are not open to steering")
-    try:
-        return load(card)
-    except ModelError as error:
-        raise SteeringError(f"{card.id}: cannot be loaded: {error}") from error
+    return load(card)
 
 
 def fit_on_dev(

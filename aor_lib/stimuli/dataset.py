@@ -90,9 +90,8 @@ def build_dataset(
     current = {build / path for path, _ in manifest.sound_files(rows.values())}
     current |= {build / "stimuli" / f"{name}.json" for name in rows}
     for file in (*build.glob("clips/*"), *build.glob("stimuli/*")):
-        # Another call may be writing one that is hidden, or have removed one.
-        if file not in current and not file.name.startswith("."):
-            file.unlink(missing_ok=True)
+        if file not in current:
+            file.unlink(missing_ok=True)  # another call may have removed it
     return manifest.write_manifest((rows[name] for name in specs), build, study.profile)
 
 

@@ -32,7 +32,7 @@ def import_clips(folder: Path, build: Path, report: Report) -> sound_files.Impor
     there = load_stimuli(build) if (build / MANIFEST).is_file() else []
     if any(row.block != "imported" for row in there):
         raise CollectionError(f"{build}: holds another study; name another folder for the clips")
-    rows = {row.stimulus_id: row for row in there}
+    rows = dict[str, Stimulus]()
     names = {row.sha256: row.stimulus_id for row in there}
 
     def take(file: str) -> None:
@@ -55,7 +55,7 @@ def import_clips(folder: Path, build: Path, report: Report) -> sound_files.Impor
     if rows:
         with FileLock(build.parent / f".{build.name}.lock"):  # another call may import, too
             there = load_stimuli(build) if (build / MANIFEST).is_file() else []
-            rows |= {row.stimulus_id: row for row in there}
+            rows = {row.stimulus_id: row for row in there} | rows
             write_manifest(rows.values(), build)
     return done
 

@@ -80,7 +80,9 @@ def write_data(build: Path, folder: Path) -> None:
         _write(folder, f"part-{len(starts)}", text)
         version.update(text.encode())
         starts.append(start)
-    parts = {"parts": starts, "version": version.hexdigest()}
+    parts = {"parts": starts, "version": version.hexdigest()[:12]}
+    for number in range(len(starts)):
+        (folder / f"part-{number}.js").rename(folder / f"part-{number}-{parts['version']}.js")
     _write(folder, "index", _json(_index(stimuli, trials, study.titles) | parts))
 
 

@@ -8,7 +8,10 @@ from pathlib import Path
 
 from aor_lib.config.params import StudyParams
 from aor_lib.inference.exchange import BundleError, import_results, read_bundle
+from aor_lib.stimuli.design import stimuli
 from aor_lib.stimuli.manifest import VALIDATION, load_stimuli, verify_dataset
+from aor_lib.stimuli.validation import made_from
+from aor_lib.storage.progress import finished
 from aor_lib.study import LABELS
 
 _SOURCE = "made-from.txt"
@@ -35,9 +38,10 @@ def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
         if not (folder / VALIDATION).is_file():
             raise BundleError(f"{path}: makes no book: it was exported without clips")
         verify_dataset(load_stimuli(folder), folder)
+        finished(folder, "validate", made_from(folder, stimuli(study)))  # by whoever exported it
         done = import_results(path, study, folder)
         (folder / _SOURCE).write_text(f"{path.name}\n")
-        # The tables of these two stages are now the bundle's; their records would not be of these.
+        # The tables of these two stages are the bundle's now: earlier records are not of these.
         ignore = shutil.ignore_patterns("validate", "steer")
         # What is in no bundle; labels last, as people may be giving some.
         for name in ("html", "notebooks", ".stages", LABELS):

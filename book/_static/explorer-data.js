@@ -6,17 +6,17 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
 
   const received = new Map();
 
-  /** Loads data by name, as it was at a version; a failure is not kept, so that the next wish tries again. */
+  /** Loads data by name, from a file; a failure is not kept, so that the next wish tries again. */
   function loader(source) {
     const wanted = new Map();
-    return (name, version) => {
+    return (name, file) => {
       if (!wanted.has(name)) {
         const arrival = new Promise((resolve, reject) => {
           const script = document.createElement("script");
-          script.src = `${source}${name}.js?${version}`;
+          script.src = `${source}${file}`;
           const failed = () => {
             wanted.delete(name);
-            reject(new Error(`${source}${name}.js could not be loaded.`));
+            reject(new Error(`${source}${file} could not be loaded.`));
           };
           script.onload = () => (received.has(name) ? resolve(received.get(name)) : failed());
           script.onerror = failed;
@@ -31,13 +31,13 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   /** The index of the study that an element names as its source, and its cards by their rows. */
   async function openStudy(root) {
     const load = loader(new URL(root.dataset.source, document.baseURI).href);
-    // A browser may keep either from an earlier build, whose parts had other borders.
-    const index = await load("index", Date.now());
+    // A browser may keep the index of an earlier build, whose parts had other borders.
+    const index = await load("index", `index.js?${Date.now()}`);
 
     async function cardOf(row) {
       let part = index.parts.length - 1;
       while (index.parts[part] > row) part--;
-      return (await load(`part-${part}`, index.version))[row - index.parts[part]];
+      return (await load(`part-${part}`, `part-${part}-${index.version}.js`))[row - index.parts[part]];
     }
 
     return { index, cardOf };

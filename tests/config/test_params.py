@@ -96,7 +96,7 @@ def test_an_id_that_a_study_has_twice_is_named(write_profile, copied):
     if copied == "history":
         histories["histories"].append(histories["histories"][0])
     put(path.parent / "histories.yaml", yaml.safe_dump(histories))
-    field = {"scenario": "scenarios: utterance", "history": "multi_turn: history"}[copied]
+    field = {"scenario": "kitchen, mine: utterance", "history": r"histories\.yaml: history"}[copied]
     with pytest.raises(ParamsError, match=f"{field} '.*twice"):
         load_study(path)
 
