@@ -84,7 +84,7 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     for value, rows in known.groupby(first, sort=False):
         significant = rows[rows["p_holm"] < SIGNIFICANCE]
         names = _listed(estimates, significant, keys)
-        listed = [f"Refusal differs significantly: {names}."] if len(significant) else []
+        listed = [f"Significant differences in refusal: {names}."] if len(significant) else []
         in_scene = rest == ["level", "baseline"] and set(rows["baseline"]) == {"benign_scene"}
         if in_scene and set(rows.get("intent", ())) == {"pseudo_harmful"}:
             heard = rows[rows["level"].isin(_SCENE_LEVELS)]
