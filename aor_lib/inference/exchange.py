@@ -148,6 +148,8 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
         content = {row.stimulus_id: row.content_sha256 for row in load_stimuli(build)}
         current = [t for t in store.planned() if t.stimulus_sha256 == content.get(t.stimulus_id)]
         trials, keys = sorted(current, key=order), {trial.key for trial in current}
+        if not trials:
+            raise BundleError(f"{build}: holds nothing of its present stimuli; run 'aor run'")
         models, profile = {trial.arm.model for trial in trials}, study.profile.name
         rows = store.provenance()
         provenance = [row.model_copy(update={"profile": row.profile or profile}) for row in rows]

@@ -72,7 +72,8 @@ class LlamaCppModel(OpenAIModel):
             folder = hf_checkpoint.folder(self.card, self.card.revision, self._names)
             files = [str(_file(folder, name)) for name in self._names]
         except Exception as error:
-            raise ModelError(f"{self.card.id}: {Failure.of(error).error}") from error
+            self._budget.close(str(Failure.of(error).error))  # or each request would try again
+            raise ModelError(f"{self.card.id}: {self._budget.closed}") from error
         options = (self.card.source, str(settings.context_tokens), str(settings.threads))
         server: Any = subprocess.Popen(
             [sys.executable, "-m", __name__, *files, *options],

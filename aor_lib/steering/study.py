@@ -83,14 +83,16 @@ def steer_study(
             unable.append(str(error))
             before = {name: tables.load(build, name) for name in parts.keys() - {tables.LEFT_OUT}}
             made = {name: rows[rows["model"] == card.id] for name, rows in before.items()}
+            if made[tables.POINTS].empty:
+                left_out[card.id] = str(error)
         for table, rows in made.items():
             parts[table].append(rows.assign(model=card.id))
     parts[tables.LEFT_OUT] = [pd.DataFrame(left_out.items(), columns=["model", "reason"])]
     for table, frames in parts.items():
         tables.write(build, table, frames)
+    finished(build, "steer", None if unable else made_from)
     if unable:
         raise ModelError("; ".join(unable))
-    finished(build, "steer", made_from)
     return left_out
 
 

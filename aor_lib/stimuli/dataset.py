@@ -90,8 +90,9 @@ def build_dataset(
     current = {build / path for path, _ in manifest.sound_files(rows.values())}
     current |= {build / "stimuli" / f"{name}.json" for name in rows}
     for file in (*build.glob("clips/*"), *build.glob("stimuli/*")):
-        if file not in current:
-            file.unlink(missing_ok=True)  # another call may have removed it
+        # Another call may be writing one that is hidden, or have removed one.
+        if file not in current and not file.name.startswith("."):
+            file.unlink(missing_ok=True)
     return manifest.write_manifest((rows[name] for name in specs), build, study.profile)
 
 

@@ -90,7 +90,7 @@ def require_validated(study: StudyParams, build: Path) -> None:
 
 def made_from(build: Path, specs: Iterable[StimulusSpec]) -> list[object]:
     """All that can change the measurements of a build; imported clips have no specifications."""
-    files = [build / manifest.MANIFEST, *sorted((build / "clips").glob("*"))]
+    files = [build / manifest.MANIFEST, *sorted((build / "clips").glob("*.flac"))]
     return [
         [hashlib.sha256(path.read_bytes()).hexdigest() for path in files],
         [spec.model_dump_json() for spec in specs],

@@ -221,7 +221,7 @@ def write_pages(build: Path) -> None:
         shutil.copytree(fetch(asset.id, vendored), vendor, dirs_exist_ok=True)
     write_data(build, made / "explorer")
     write_clip_pages(build, made / "clip")
-    shutil.copytree(build / "clips", made / "clips")
+    shutil.copytree(build / "clips", made / "clips", ignore=shutil.ignore_patterns(".*"))
     replace_folder(made, html)
     finished(build, "html", made_from)
 

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from aor_lib import __version__
 from aor_lib.config.params import StudyParams
 from aor_lib.inference.exchange import BundleError, import_results, read_bundle
 from aor_lib.stimuli.design import stimuli
@@ -29,7 +30,8 @@ def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
     build.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=build.parent, prefix=".") as scratch:
         folder = Path(scratch) / "study"
-        profile = read_bundle(path, folder).profile
+        bundle = read_bundle(path, folder)
+        profile = bundle.profile
         if profile != study.profile.name:
             remedy = f"'make book PROFILE={profile} FROM={path}'"
             raise BundleError(
@@ -38,7 +40,8 @@ def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
         if not (folder / VALIDATION).is_file():
             raise BundleError(f"{path}: makes no book: it was exported without clips")
         verify_dataset(load_stimuli(folder), folder)
-        finished(folder, "validate", made_from(folder, stimuli(study)))  # by whoever exported it
+        if bundle.aor_version == __version__:  # it was validated by whoever exported it
+            finished(folder, "validate", made_from(folder, stimuli(study)))
         done = import_results(path, study, folder)
         (folder / _SOURCE).write_text(f"{path.name}\n")
         # The tables of these two stages are the bundle's now: earlier records are not of these.
