@@ -20,7 +20,7 @@ _SCENE_LEVELS = {"speech_only", "neutral_scene", "noise"}
 _SCENE_USE = {
     "uses the scene": "uses the scene: it refuses significantly more in all three controls.",
     "in part": "refuses significantly more over a neutral scene, but not in all three controls.",
-    "not shown": "does not meet the criterion for using the scene (more refusal in all controls).",
+    "not shown": "does not meet the criterion for using the scene: significantly more refusals in every control.",
     "too few": "has too few utterances for this test.",
 }
 
@@ -72,7 +72,7 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
         told.append(f"{withheld} more would be, but answers without a verdict could change that.")
     if len(tested) < len(known):
         few = len(known) - len(tested) if len(tested) else "any"
-        told.append(f"We did not test {few} of the {len(known)} differences (too few utterances).")
+        told.append(f"We did not test {few} of the {len(known)} differences: too few utterances.")
     return " ".join(told)
 
 

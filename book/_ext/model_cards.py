@@ -89,7 +89,7 @@ def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> str:
     table = pd.DataFrame(rows).to_html(index=False, border=0, escape=False)
     return (
         f"<p>There are {len(cards)} cards; the revisions of {sum(map(is_pinned, cards))} are "
-        f"pinned. {len(answered)} of the models answered in this build.</p>"
+        f"pinned. This build has answers from {len(answered)} of the models.</p>"
         '<div class="aor-scroll" role="region" tabindex="0" aria-label="The models">'
         f"{table}</div>"
     )
