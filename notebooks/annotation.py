@@ -216,10 +216,10 @@ def shares(hits: pd.Series[bool], by: list[pd.Series[Any]]) -> pd.DataFrame:
 
     One row per group: the names of ``by``, then ``n``, ``share``, ``low``, ``high``.
     """
-    found = hits.groupby(by).agg(n="size", share="mean", hits="sum").reset_index()
-    ends = [wilson(row.pop("hits"), row["n"]) for row in found.to_dict("records")]
-    found[["low", "high"]] = np.array(ends).reshape(-1, 2)
-    return found.drop(columns="hits")
+    shares = hits.groupby(by).agg(n="size", share="mean", hits="sum").reset_index()
+    ends = [wilson(row.pop("hits"), row["n"]) for row in shares.to_dict("records")]
+    shares[["low", "high"]] = np.array(ends).reshape(-1, 2)
+    return shares.drop(columns="hits")
 
 
 def _in_turn(

@@ -48,8 +48,8 @@ def families(study: aor.Study, split: str) -> pd.DataFrame:
     rows = [
         (chapter, family["p_holm"].count(), family["p_holm"].lt(0.05).sum())
         for chapter, estimates in tested.items()
-        for one in estimates
-        for _, family in one.frame.groupby("model")
+        for paired in estimates
+        for _, family in paired.frame.groupby("model")
     ]
     ranks = steering.steering_verdicts()["p_value"].dropna()
     rows += [("Steering", 1, p_value <= 0.05) for p_value in ranks]

@@ -112,7 +112,7 @@ def marks() -> pd.DataFrame:
     The latter holds if one of the readers named its scenario from the words alone.
     """
     rows = load_readings()
-    told = [domain in name for domain, name in zip(rows["domain"], rows["id"], strict=True)]
-    rows = rows.assign(strict=rows["words"] == "yes", told=told)
+    named = [domain in name for domain, name in zip(rows["domain"], rows["id"], strict=True)]
+    rows = rows.assign(strict=rows["words"] == "yes", named=named)
     by_utterance = rows.groupby(rows["id"].rename("utterance_id"))
-    return by_utterance.agg(strict=("strict", "all"), told_by_words=("told", "any"))
+    return by_utterance.agg(strict=("strict", "all"), told_by_words=("named", "any"))

@@ -90,7 +90,7 @@ def features(answer: ParsedAnswer) -> set[str]:
     names = {f"any {name}" for sentence in answer.sentences for name in sentence.shows}
     names |= {f"open {name}" for name in answer.early[0].shows}
     early = sorted(frozenset().union(*(sentence.shows for sentence in answer.early)))
-    names |= {f"early {one} {other}" for one, other in combinations(early, 2)}
+    names |= {f"early {act} {other}" for act, other in combinations(early, 2)}
     first = _WORD.findall(answer.text.lower())[:_FIRST_WORDS]
     return names | {f"{WORD}{word}" for word in (*first, *map(" ".join, pairwise(first)))}
 

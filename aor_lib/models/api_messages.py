@@ -247,8 +247,8 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def _text(content: Any) -> str:
     # A string, or parts of text, of reasoning or of a refusal.
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    said = [part for part in map(as_mapping, parts) if part.get("type") in ("text", "refusal")]
-    return "".join(text for part in said if isinstance(text := part.get(part["type"]), str))
+    readable = [part for part in map(as_mapping, parts) if part.get("type") in ("text", "refusal")]
+    return "".join(text for part in readable if isinstance(text := part.get(part["type"]), str))
 
 
 def _first(items: object) -> object:

@@ -130,7 +130,9 @@ class GradualModel(AudioModel, Protocol):
 
     def answer(self, conversations: Sequence[Conversation], generation: Generation) -> list[Result]:
         """See :class:`AudioModel`."""
-        came = dict(one for some in self.results(conversations, generation) for one in some.items())
+        came = dict(
+            pair for some in self.results(conversations, generation) for pair in some.items()
+        )
         return [came[place] for place in sorted(came)]
 
 

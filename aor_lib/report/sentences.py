@@ -35,12 +35,12 @@ def sentences(estimates: Estimates) -> Prose:
     if {"known_effect", "verdict"} <= set(known):
         return paragraph(_with_basis(estimates, _known_effects(estimates)))
     if "p_holm" not in known:
-        told = []
+        texts = []
         for measure in rates or [estimates.measure]:
-            told += [f"{measure_of(measure).heading}:"] if rates else []
+            texts += [f"{measure_of(measure).heading}:"] if rates else []
             of_rate = replace(estimates, measure=measure), known.dropna(subset=[measure])
-            told.append(bullets(_ranges(*of_rate)).markdown)
-        return Prose("\n\n".join(told))
+            texts.append(bullets(_ranges(*of_rate)).markdown)
+        return Prose("\n\n".join(texts))
     summary, details = _summary(estimates, known), bullets(_details(estimates, known))
     parts = (paragraph(_with_basis(estimates, summary)), details)
     return Prose("\n\n".join(text.markdown for text in parts if text.markdown))
@@ -55,31 +55,31 @@ def _with_basis(estimates: Estimates, text: str) -> str:
 
 def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     tested = known.dropna(subset=["p_holm"])
-    significant, told, noun = tested["p_holm"] < SIGNIFICANCE, [], "differences"
+    significant, texts, noun = tested["p_holm"] < SIGNIFICANCE, [], "differences"
     if known.get("baseline", pd.Series()).nunique() == 1:
         noun += f" (baseline: {title_of(known['baseline'].iloc[0], estimates.titles)})"
     if len(tested):
-        told.append(
+        texts.append(
             f"{significant.sum() or 'None'} of the {len(tested)} tested {noun} "
             f"{'are' if significant.sum() > 1 else 'is'} significant after Holm adjustment."
         )
     if len(others := tested[~significant]):
         low = shown(estimates.measure, others["low"].min())
         high = shown(estimates.measure, others["high"].max(), unit=True)
-        told.append(
+        texts.append(
             f"The 95% intervals of non-significant differences lie between {low} and {high}."
         )
     if withheld := tested["withheld"].sum():
-        told.append(f"{withheld} more would be, but answers without a verdict could change that.")
+        texts.append(f"{withheld} more would be, but answers without a verdict could change that.")
     if len(tested) < len(known):
         few = len(known) - len(tested) if len(tested) else "any"
-        told.append(f"We did not test {few} of the {len(known)} differences: too few utterances.")
-    return " ".join(told)
+        texts.append(f"We did not test {few} of the {len(known)} differences: too few utterances.")
+    return " ".join(texts)
 
 
 def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     first, *rest = estimates.keys
-    told = {}
+    texts = {}
     one_baseline = known.get("baseline", pd.Series()).nunique() == 1
     keys = [key for key in rest if key != "baseline" or not one_baseline]
     for value, rows in known.groupby(first, sort=False):
@@ -92,8 +92,8 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
             if set(heard["level"]) == _SCENE_LEVELS:
                 listed.append(f"The model {_SCENE_USE[scene_use(heard)]}")
         if listed:
-            told[cell_title(first, value, estimates.titles)] = " ".join(listed)
-    return told
+            texts[cell_title(first, value, estimates.titles)] = " ".join(listed)
+    return texts
 
 
 def _known_effects(estimates: Estimates) -> str:
@@ -114,19 +114,19 @@ def _known_effects(estimates: Estimates) -> str:
         f"{len(unexpected) or 'None'} of the {len(others)} comparisons without a planted effect "
         f"{'are' if len(unexpected) > 1 else 'is'}"
     )
-    told = [
+    texts = [
         len(planted) and f"We recovered {count} {of}.",
         names and f"Missed: {names}.",
         len(others) and f"{silent} significant after Holm adjustment{': ' * bool(alarms)}{alarms}.",
         withheld and f"The verdicts on {withheld} are withheld: missing answers could change them.",
         few and f"We did not test {few} comparisons with too few utterances.",
     ]
-    return " ".join(map(str, filter(None, told)))
+    return " ".join(map(str, filter(None, texts)))
 
 
 def _ranges(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     first, *others = estimates.keys
-    rest, told = [key for key in others if "against" in others or known[key].nunique() > 1], {}
+    rest, texts = [key for key in others if "against" in others or known[key].nunique() > 1], {}
     for value, rows in known.groupby(first, sort=False):
         if is_range := len(rows) > _LISTED:
             rows = rows.sort_values(estimates.measure).iloc[[0, -1]]
@@ -135,8 +135,8 @@ def _ranges(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
             for row in rows.to_dict("records")
         ]
         text = f"from {values[0]} to {values[1]}" if is_range else "; ".join(values)
-        told[cell_title(first, value, estimates.titles)] = f"{text}."
-    return told
+        texts[cell_title(first, value, estimates.titles)] = f"{text}."
+    return texts
 
 
 def _listed(estimates: Estimates, rows: pd.DataFrame, keys: Iterable[str]) -> str:

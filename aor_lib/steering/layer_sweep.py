@@ -128,7 +128,7 @@ def _score_beginnings(
     answers = model.answer(asked, Generation(max_new_tokens=tokens))
     texts = ["" if isinstance(answer, Failure) else answer.text for answer in answers]
     judged = judge.judgements([(text, None) for text in texts])
-    return np.array([one.p_refusal for one in judged], np.float64)
+    return np.array([judgement.p_refusal for judgement in judged], np.float64)
 
 
 def _evenly_spaced(number: int, most: int) -> npt.NDArray[np.intp]:

@@ -127,7 +127,7 @@ def _trials(trials: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
     form_of = [trials[name] for name in ("utterance_id", *_ARM)]
     others = trials.groupby(form_of)["label"].transform("size") - 1
     others_refused, others_answered = (
-        one.groupby(form_of).transform("sum") - one for one in (refused, answered)
+        column.groupby(form_of).transform("sum") - column for column in (refused, answered)
     )
     return trials.assign(
         refused=np.select([refused, answered], ["refused", "answered"], "neither"),
