@@ -70,7 +70,9 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
             f"The 95% intervals of non-significant differences lie between {low} and {high}."
         )
     if withheld := tested["withheld"].sum():
-        texts.append(f"{withheld} more would be, but answers without a verdict could change that.")
+        texts.append(
+            f"{withheld} more would be significant, but missing answers could change that."
+        )
     if len(tested) < len(known):
         few = len(known) - len(tested) if len(tested) else "any"
         texts.append(f"We did not test {few} of the {len(known)} differences: too few utterances.")
