@@ -1,4 +1,4 @@
-"""Sentences about estimates, which say no more than the tests and intervals allow."""
+"""Sentences that report estimates, their intervals and the results of their tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCENE_USE = {
     "in part": "refuses significantly more over a neutral scene, but not in all three controls.",
     "not shown": "does not meet the criterion for using the scene: "
     "significantly more refusals in all three controls.",
-    "too few": "has too few utterances for this test.",
+    "too few": "answered too few utterances for this test.",
 }
 
 
@@ -75,7 +75,8 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
         )
     if len(tested) < len(known):
         few = len(known) - len(tested) if len(tested) else "any"
-        texts.append(f"We did not test {few} of the {len(known)} differences: too few utterances.")
+        reason = "because there were too few utterances"
+        texts.append(f"We did not test {few} of the {len(known)} differences, {reason}.")
     return " ".join(texts)
 
 
@@ -120,8 +121,8 @@ def _known_effects(estimates: Estimates) -> str:
         len(planted) and f"We recovered {count} {of}.",
         names and f"Missed: {names}.",
         len(others) and f"{silent} significant after Holm adjustment{': ' * bool(alarms)}{alarms}.",
-        withheld and f"The verdicts on {withheld} are withheld: missing answers could change them.",
-        few and f"We did not test {few} comparisons with too few utterances.",
+        withheld and f"Verdicts withheld, as missing answers could change them: {withheld}.",
+        few and f"Comparisons not tested, as they have too few utterances: {few}.",
     ]
     return " ".join(map(str, filter(None, texts)))
 

@@ -1,7 +1,7 @@
-"""Directive ``model-cards``: what each model is, how it is reached, and what is known of it.
+"""Directive ``model-cards``: what each model is, how it is reached, and its known properties.
 
-``overview`` gives a table of all models, a kind of model its cards in full, and ``others`` those of
-all kinds without a section of their own.
+The argument ``overview`` gives a table of all models, the name of a kind gives the full cards of
+that kind, and ``others`` gives the cards of all kinds without a section of their own.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _OTHERS = "others"
 _WITH_SECTION = ("cascade", "hf", "llama_cpp")
 _RUNS = {
     "cascade": "on this machine's processor",
-    "hf": "a checkpoint from the hub or a folder, on a GPU",
-    "llama_cpp": "a quantised checkpoint on this machine, in llama.cpp's server",
-    "openai_api": "a server with OpenAI's chat completions API",
+    "hf": "on a GPU, from a checkpoint on the hub or in a folder",
+    "llama_cpp": "on this machine, as a quantised checkpoint in llama.cpp's server",
+    "openai_api": "on a server with OpenAI's chat completions API",
 }
 
 
@@ -55,17 +55,17 @@ class ModelCards(StudyHtml):
 
 
 def is_pinned(card: ModelCard) -> bool:
-    """Tell if the card alone determines the weights that answer: by hashes, or by a commit.
+    """Whether the card alone determines the model's weights, by hashes or by a commit.
 
-    The name of a branch or of a provider's model may stand for another model tomorrow, and a server
-    does not say which commit it was started with.
+    A branch name or a provider's model name may later refer to another model, and a server does not
+    report the commit with which it was started.
     """
     commit = card.kind != "openai_api" and re.fullmatch("[0-9a-f]{40}", card.revision)
     return card.kind == "cascade" or bool(commit)
 
 
 def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> str:
-    """Number of models, and a table that leads to the card of each; those of the study come first.
+    """The number of models, and a table with a link to each card; models of the study come first.
 
     Parameters
     ----------
@@ -107,10 +107,10 @@ def in_full(
     kind
         Kind of the models to show, or ``others``.
     provenance
-        Who answered, as of :attr:`aor_lib.study.Study.provenance`.
+        Models that answered, as in :attr:`aor_lib.study.Study.provenance`.
     measured
-        Rates of the reference models when they were made: model, revision, intent, factor, level,
-        rate, low and high.
+        Rates of the reference models, measured after training: model, revision, intent, factor,
+        level, rate, low and high.
     """
     pages = [
         _page(card, provenance[provenance["model"] == card.id], measured)
