@@ -139,4 +139,4 @@ def test_sentences_of_known_effects_name_what_was_missed_and_what_is_unexpected(
     assert "recovered 1 of the 2 planted effects" in text
     assert "Missed: ref-contextual, neutral scene" in text
     assert "1 of the 3 comparisons without a planted effect is significant" in text
-    assert "did not test 1 comparison" in text
+    assert "not tested, as they have too few utterances: 1" in text
