@@ -1,6 +1,6 @@
-"""A study as an object: open it, select the trials of a question, estimate, plot.
+"""A study as an object: open it, select the trials that answer a question, estimate, plot.
 
-A :class:`Study` reads what was run and never runs anything. :meth:`Study.select` gives a
+A :class:`Study` reads stored results and never asks a model. :meth:`Study.select` returns a
 :class:`Selection` of trials, whose methods return :class:`~aor_lib.report.estimates.Estimates`.
 """
 
@@ -39,23 +39,23 @@ SELECTIONS: Mapping[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "steering": selections.steering,
     "steering_hearing": partial(selections.steering, arm="steering_hearing"),
 }
-"""Names that :meth:`Study.select` takes, and the rule of each."""
+"""Names that :meth:`Study.select` takes, and the function that selects the trials of each."""
 LABELS, SAMPLE = "labels", "sample.csv"
-"""Folder of a study with people's labels (``answers-NAME.csv``), and the sample drawn for them."""
+"""Folder of people's labels (``answers-NAME.csv``) in a study, and its file of sampled answers."""
 SAMPLED = ["trial_key", "model", "condition", "intent", "item", "probability", "drawn"]
-"""Columns of the sample."""
+"""Columns of the file of sampled answers."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """A study's folder: its stimuli, trials and models; see :func:`open`.
+    """A study, read from its folder: stimuli, trials and models; see :func:`open`.
 
     Parameters
     ----------
     build
         Folder of the study, such as ``build/laptop``.
     judge
-        Id of the judge whose labels count; by default the study's own.
+        Id of the judge whose labels are used; by default the study's own.
 
     Examples
     --------
@@ -68,18 +68,18 @@ class Study:
 
     @cached_property
     def trials(self) -> pd.DataFrame:
-        """One row per trial of either split, with the stimulus, the answer and its label.
+        """One row per trial of both splits, with the stimulus, the answer and its label.
 
         **Stimulus.** stimulus_id, utterance_id, scenario, intent (pseudo_harmful, harmful,
-        benign), text, contrast_of, split, block (part of the design), condition, variant (above 0:
-        the benign scene again, in other voices and scenes), path (sound file), background_scene,
+        benign), text, contrast_of, split, block (part of the design), condition, variant (1 or more
+        for repeated benign scenes in other voices and scenes), path (sound file), background_scene,
         scene_kind, snr_db, duration_s, events (JSON).
         **Speaker.** voice, gender, emotion, speaking_rate; history_id of earlier turns.
-        **Asked.** model, revision, mitigation (unique id of what was done), arm (what a mitigation
-        and its controls share; ``none``), method (none, prompt, decoding, probe, or a method of
+        **Model.** model, revision, mitigation (unique id, or ``none``), arm (shared by a mitigation
+        and its controls, or ``none``), method (none, prompt, decoding, probe, or a method of
         steering), is_control.
-        **Answered.** status (ok, failed, blocked, missing), response and rationale (None for
-        harmful requests, whose answers are shown nowhere), heard (JSON), error, tokens,
+        **Answer.** status (ok, failed, blocked, missing), response and rationale (None for
+        harmful requests, whose answers are never shown), heard (JSON), error, tokens,
         label (full_compliance, partial_refusal, full_refusal, unjudged), p_refusal
         (probability of any refusal), flags.
         """
@@ -87,17 +87,17 @@ class Study:
 
     @cached_property
     def stimuli(self) -> pd.DataFrame:
-        """One row per stimulus, as the manifest has it."""
+        """The manifest: one row per stimulus."""
         return load_manifest(self.build)
 
     @cached_property
     def people(self) -> pd.DataFrame:
-        """Answers that were drawn for people to label, and others that might have been.
+        """Answers eligible for human labelling, one row each, with their human labels.
 
-        Those whose request or response has changed since the draw are left out.
+        Answers whose request or response has changed since the sample was drawn are left out.
 
-        trial_key, model, condition, intent, item, probability (to be drawn), drawn, people (the
-        label that they settled on, missing where there is none yet).
+        Columns: trial_key, model, condition, intent, item, probability (of being drawn), drawn,
+        people (the label on which annotators agreed; missing if there is none yet).
         """
         folder = self.build / LABELS
         if not (folder / SAMPLE).is_file():
@@ -113,7 +113,7 @@ class Study:
 
     @cached_property
     def models(self) -> pd.DataFrame:
-        """Model cards, one per row, and whether the model answered here (``answered``)."""
+        """Model cards, one per row; ``answered`` is true if the model has answers in this study."""
         cards = pd.DataFrame([card.model_dump() for card in load_cards(self.build).values()])
         columns = ["id", "title", "family", "kind", "licence", "source", "revision", "note"]
         answered = self.trials.loc[self.trials["status"] == "ok", "model"]
@@ -121,7 +121,7 @@ class Study:
 
     @cached_property
     def prompts(self) -> pd.DataFrame:
-        """Instructions of each mitigation of this study, one per row."""
+        """Prompts and decodings used as mitigations, one per row, with instruction and steps."""
         asked = set(self.trials["mitigation"])
         prompts = [arm for prompt in load_prompts() for arm in prompt.arms if arm.id in asked]
         rows = [(p.id, p.title, p.instruction, " / ".join(p.steps)) for p in prompts]
@@ -129,7 +129,7 @@ class Study:
 
     @cached_property
     def histories(self) -> pd.DataFrame:
-        """Earlier turns of each history, one per row."""
+        """Histories, one per row, with their earlier turns."""
         rows = [
             (h.id, h.title, " / ".join(f"{turn.said} — {turn.answered}" for turn in h.turns))
             for h in read(PARAMS / "histories.yaml", Histories).histories
@@ -138,17 +138,17 @@ class Study:
 
     @cached_property
     def emotions(self) -> pd.DataFrame:
-        """Change of the prosody from neutral speech, as asked for and as measured."""
+        """Requested and measured change of prosody from neutral speech, by emotion."""
         return emotion_changes(self.stimuli, self.validation)
 
     @property
     def readings(self) -> pd.DataFrame:
-        """Two blind readings of every utterance, one row for each reader of each."""
+        """Two blind readings of every utterance, one row per utterance and reader."""
         return load_readings()
 
     @cached_property
     def provenance(self) -> pd.DataFrame:
-        """Models, revisions, machines and library versions that answered, one per row."""
+        """Provenance of the answers, one row each: model, revision, machine, library versions."""
         return load_provenance(self.build)
 
     @cached_property
@@ -157,27 +157,27 @@ class Study:
         return titles(self.build, self.trials["model"])
 
     def titled(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """A table to read: titles in place of the ids in its columns, its index and its cells."""
+        """Replace the ids in a frame's columns, index and cells by their titles."""
         return titled(frame, self.titles)
 
     @property
     def clips_url(self) -> str:
-        """Address of the clips for a page, which is ``$AOR_CLIPS_URL`` or the study's folder."""
+        """Address of the clips for a page: ``$AOR_CLIPS_URL``, or the study's folder of clips."""
         return os.environ.get("AOR_CLIPS_URL", f"{self.build}/clips")
 
     def select(self, about: str, split: str = "test") -> Selection:
-        """Select the trials of a question.
+        """Select the trials that answer a question.
 
         Parameters
         ----------
         about
             ``headline`` (the benign scene), ``context`` (every condition), ``snr``, ``speaker``
             (voice, emotion and speaking rate), ``histories`` (earlier turns), ``mitigation``
-            (prompts and other decodings, with their controls), ``steering`` (with no steering and
-            random controls, told apart by ``role``), ``steering_hearing`` (the chosen steering
-            over threatening scenes).
+            (prompts, their controls, other decodings, none), ``steering`` (by ``role``: steering,
+            random controls, none), ``steering_hearing`` (the chosen steering and none, in benign
+            and threatening scenes).
         split
-            ``test``, or ``dev``, on which the reference models were trained and steering is chosen.
+            ``test``, or ``dev``, on which reference models are trained and steering is chosen.
 
         Raises
         ------
@@ -185,7 +185,7 @@ class Study:
             If there is no such selection or split.
         """
         if about not in SELECTIONS:
-            raise SelectionError(f"select: nothing is {about!r}{did_you_mean(about, SELECTIONS)}")
+            raise SelectionError(f"select: no {about!r}{did_you_mean(about, SELECTIONS)}")
         if split not in ("test", "dev"):
             raise SelectionError(f"split: {split!r} is neither 'test' nor 'dev'")
         trials = self.trials[self.trials["method"] != "probe"]
@@ -195,13 +195,13 @@ class Study:
         return Selection(self, selected)
 
     def steering(self, table: str) -> pd.DataFrame:
-        """A table of ``aor steer``: ``points``, ``layer_sweep`` or ``left_out``."""
+        """A table of ``aor steer``: ``points``, ``layer_sweep``, ``fitted`` or ``left_out``."""
         if table not in (known := tables.COLUMNS):
             raise SelectionError(f"steering: no table {table!r}{did_you_mean(table, known)}")
         return tables.load(self.build, table)
 
     def _with_roles(self, trials: pd.DataFrame) -> pd.DataFrame:
-        """Trials with ``role``: none, chosen, tried (another method), random or random_gate."""
+        """Add ``fitted_on`` and ``role``: none, chosen, tried, random or random_gate."""
         points = self.steering("points")
         trials = trials[trials["model"].isin(points["model"])]  # others were steered elsewhere
         chosen = points[points["chosen"].eq(True)].set_index("model")["method"]
@@ -212,7 +212,7 @@ class Study:
         return trials.assign(role=role, fitted_on=fitted)
 
     def known_effects(self) -> Estimates:
-        """Effects planted in the reference models, with what this study measures."""
+        """Estimates of the effects planted in the reference models, with verdicts."""
         frame = measure_known_effects(self.trials)
         keys = ("model", "level", "baseline", "intent", "known_effect", "verdict")
         factors = {level: factor for factor, level in SPEAKER.items()}
@@ -229,15 +229,15 @@ class Study:
 
 
 def open(build: str | Path, judge: str | None = None) -> Study:
-    """Open a study's folder, to read what was made and answered there.
+    """Open a study's folder to read its stimuli, answers and labels.
 
     Parameters
     ----------
     build
         Folder of the study, such as ``build/laptop``.
     judge
-        Id of the judge whose labels count, such as ``string-match``; by default the study's own. A
-        judge of the library need not have judged the study before; nothing is stored.
+        Id of the judge whose labels are used; by default the study's own. ``speech-acts`` and
+        ``string-match`` add the labels that they have not yet given, without storing them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The trials of each chapter, of one split: what is fitted on ``dev`` is reported on ``test``."""
+"""Selections of trials for the chapters; what is fitted on ``dev`` is reported on ``test``."""
 
 from collections.abc import Collection
 
@@ -10,7 +10,7 @@ from aor_lib.config.typed_yaml import AorError
 NONE = "none"
 """No mitigation, or no history."""
 WORDS_ONLY = "words_only"
-"""Model id of the baseline that reads only the words."""
+"""Model id of the words-only baseline."""
 
 REFERENCE_MODELS = (
     "ref-permissive",
@@ -19,17 +19,17 @@ REFERENCE_MODELS = (
     "ref-emotive",
     "ref-lulled",
 )
-"""Models whose refusals the project planted, in the order in which they are shown."""
+"""Models in which the project planted refusals, in display order."""
 
 
 class SplitError(AorError, ValueError):
-    """Data of the wrong split; the message names an utterance."""
+    """Error for data of the wrong split; the message names an utterance."""
 
 
 def for_scoring(rows: pd.DataFrame, fitted_on: Collection[str]) -> pd.DataFrame:
-    """The same rows, if they may be scored with what was fitted on the utterances ``fitted_on``.
+    """Return the rows if what was fitted on the utterances ``fitted_on`` may be scored on them.
 
-    SplitError if an utterance was fitted on, or is not of ``test`` though something was fitted.
+    SplitError if a row's utterance is among them, or not of ``test`` while there are any.
     """
     for name, split in zip(rows["utterance_id"], rows["split"], strict=True):
         if name in fitted_on:
@@ -40,12 +40,12 @@ def for_scoring(rows: pd.DataFrame, fitted_on: Collection[str]) -> pd.DataFrame:
 
 
 def of_split(results: pd.DataFrame, split: str) -> pd.DataFrame:
-    """Select the trials of a split; imported clips, never fitted on, are of ``test``."""
+    """Select the trials of a split; imported clips, never fitted on, belong to ``test``."""
     return results[results["split"].mask(results["block"] == "imported", Split.TEST) == split]
 
 
 def unmitigated(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the trials of the models as they are, without a prompt or steering."""
+    """Select the trials without a mitigation, such as a prompt or steering."""
     return results[results["arm"] == NONE]
 
 
@@ -55,7 +55,7 @@ def core(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the unmitigated trials of quoted rates: the benign scene, or imported clips."""
+    """Select the unmitigated trials of the headline rates: benign scene, or imported clips."""
     plain = unmitigated(results)
     in_scene = (plain["block"] == "core") & (plain["condition"] == Condition.BENIGN_SCENE)
     as_found = (plain["block"] == "imported") & (plain["condition"] == Condition.AS_FOUND)
@@ -63,27 +63,27 @@ def headline(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def context(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the unmitigated core trials, one in every condition: no variant but the first.
+    """Select the unmitigated core trials of the first variant, one in every condition.
 
-    A comparison of two conditions, and its interval, take one clip against one.
+    A comparison of two conditions, and its interval, thus pair one clip with one.
     """
     return core(unmitigated(results[results["variant"] == 0]))
 
 
 def snr(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the benign scene, at every SNR, of the utterances whose SNR is varied."""
+    """Select the trials in the benign scene, at every SNR, of utterances with a varied SNR."""
     return _varied(results, "snr_sweep", Condition.BENIGN_SCENE)
 
 
 def speaker(results: pd.DataFrame) -> pd.DataFrame:
-    """Select speech alone, in every voice, of the utterances whose voice is varied."""
+    """Select the trials of speech alone, in every voice, of utterances with a varied voice."""
     return _varied(results, "paralinguistics", Condition.SPEECH_ONLY)
 
 
 def histories(results: pd.DataFrame) -> pd.DataFrame:
     """Select trials after a history of earlier turns, and trials of the same clip without one.
 
-    ``history_id`` is the history's, or ``no_history``.
+    ``history_id`` is the id of the history, or ``no_history``.
     """
     plain = unmitigated(results)
     after = plain[plain["block"] == "multi_turn"]
@@ -94,9 +94,9 @@ def histories(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def mitigation(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the core trials in the benign scene under prompts, other decodings and none of them.
+    """Select the core trials in the benign scene with prompts, other decodings or neither.
 
-    Adds ``kind``: ``none``, ``prompt``, its ``control`` (about something else) or ``decoding``.
+    Adds ``kind``: ``none``, ``prompt``, ``control`` (unrelated prompt) or ``decoding``.
     """
     arms = core(results[results["condition"] == Condition.BENIGN_SCENE])
     arms = arms[arms["method"].isin([NONE, "prompt", "decoding"])]
@@ -105,7 +105,7 @@ def mitigation(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def steering(results: pd.DataFrame, arm: str = "steering") -> pd.DataFrame:
-    """Select the trials of ``arm`` under steering, and the unmitigated ones of the same stimuli."""
+    """Select the steered trials of ``arm``, and the unmitigated trials of the same stimuli."""
     steered = results[results["arm"] == arm]
     same = ["model", "revision", "stimulus_id"]
     plain = unmitigated(results).merge(steered[same].drop_duplicates(), on=same)

@@ -1,4 +1,4 @@
-"""A clip in memory: listened to, saved, or given to a model."""
+"""A clip in memory, to play, save or pass to a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Clip:
-    """A sound: mono, float32, ``(samples,)``, within ±1, and its sample rate in Hz.
+    """A mono clip: float32 samples ``(samples,)`` within ±1, and their sample rate in Hz.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Clip:
         return Audio(self.samples, rate=self.sample_rate, normalize=False)
 
     def encoded(self, kind: str = "WAV", subtype: str = "FLOAT") -> bytes:
-        """A file in memory, of a kind and a subtype of libsndfile's, such as FLAC and PCM_16."""
+        """Encode the clip in a libsndfile format and subtype, such as FLAC and PCM_16."""
         file = io.BytesIO()
         soundfile.write(file, self.samples, self.sample_rate, format=kind, subtype=subtype)
         return file.getvalue()

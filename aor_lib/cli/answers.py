@@ -1,4 +1,4 @@
-"""Verbs that have models answer, judge and steer them, and say which answers are missing."""
+"""Commands that run models, judge their answers, steer models and report missing answers."""
 
 from functools import partial
 from pathlib import Path
@@ -18,19 +18,19 @@ def run(
     params: ParamsFile,
     build: BuildFolder = None,
     max_failures: Annotated[
-        float, typer.Option(min=0, help="Failures that stop a model: a number, or a share below 1.")
+        float, typer.Option(min=0, help="Failures that stop a model: a count, or a share below 1.")
     ] = 0.1,
     model: Annotated[
-        list[str] | None, typer.Option(help="Ask only this model of the profile; repeatable.")
+        list[str] | None, typer.Option(help="Run only this model of the profile; repeatable.")
     ] = None,
     shard: Annotated[
-        str, typer.Option(metavar="I/N", help="Ask the I-th of N shares, as in an array of jobs.")
+        str, typer.Option(metavar="I/N", help="Run the I-th of N shards, as in a SLURM job array.")
     ] = "1/1",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what is left to ask, and what it may cost.")
+        bool, typer.Option("--dry-run", help="Run nothing; estimate the remaining calls and price.")
     ] = False,
 ) -> None:
-    """Ask every model what the study plans for it; exits with 1 where a trial has no answer."""
+    """Run every model on its unfinished trials; exit with code 1 if a trial lacks an answer."""
     from aor_lib.inference.engine import Share, load_models, run_study
     from aor_lib.inference.planning import forecast
 
@@ -55,9 +55,9 @@ def run(
 
 @app.command()
 def status(params: ParamsFile, build: BuildFolder = None) -> None:
-    """Count answers and verdicts, and give rates of refusal and why answers are missing.
+    """Count answers and verdicts, show refusal rates, and list why answers are missing.
 
-    Refusal of imported clips is shown with that of the profile's own study, where there is one.
+    Rates on imported clips are shown beside those of the profile's own study, if it has results.
     """
     import pandas as pd
 
@@ -71,7 +71,7 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     manifest, results, studies = here.stimuli, here.trials, [here]
     if own != here and "imported" in set(manifest["block"]) and (own.build / STORE).is_file():
         studies.append(own)
-    typer.echo(f"{len(manifest):,} stimuli, {manifest['path'].notna().sum():,} of them sound files")
+    typer.echo(f"{len(manifest):,} stimuli, {manifest['path'].notna().sum():,} with a sound file")
     counts = pd.crosstab([results["model"], results["mitigation"]], results["status"])
     counts = counts.reindex(columns=["ok", "blocked", "failed", "missing"], fill_value=0)
     counts["judged"] = results.groupby(["model", "mitigation"])["label"].count()
@@ -86,15 +86,15 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
 @app.command()
 def judge(
     file: Annotated[
-        Path, typer.Argument(help="A profile, or a CSV or JSONL of prompt, completion.")
+        Path, typer.Argument(help="A profile, or a CSV or JSONL file of prompt, completion.")
     ],
-    out: Annotated[Path | None, typer.Option(help="File for the judged table.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write a judged table.")] = None,
     judge_id: Annotated[
-        str | None, typer.Option("--judge", help="Instead of the profile's or the default judge.")
+        str | None, typer.Option("--judge", help="Id of a judge, if not the profile's or default.")
     ] = None,
     build: BuildFolder = None,
 ) -> None:
-    """Judge a study's responses that have no verdict of the present judge, or a table's answers."""
+    """Judge a study's responses that lack a verdict of this judge version, or a table's answers."""
     from aor_lib.inference.store import open_results
     from aor_lib.judge import load_judge
     from aor_lib.judge.stored import judge_study, judge_table
@@ -107,10 +107,10 @@ def judge(
                 store.set_judge(chosen.id)
         with progress("verdicts") as report:
             count = judge_study(folder, chosen, report)
-        typer.echo(f"{count} responses judged now by {chosen.id} {chosen.version}")
+        typer.echo(f"{count} responses newly judged by {chosen.id} {chosen.version}")
         return
     if out is None:
-        raise ParamsError("--out: say where the judged table goes")
+        raise ParamsError("--out: name the file for the judged table")
     chosen = load_judge(judge_id)
     with progress("answers") as report:
         counts = judge_table(file, out, chosen, report)

@@ -1,4 +1,4 @@
-"""The verbs of ``aor``, by the modules that hold them."""
+"""The commands of ``aor``, collected from their modules."""
 
 import typer
 
@@ -8,7 +8,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Measure over-refusal of audio models. In order: data, validate, run, judge, steer.",
+    help="Measure over-refusal in audio models. Run in order: data, validate, run, judge, steer.",
 )
 app.add_typer(data.app)
 app.add_typer(answers.app)

@@ -1,4 +1,4 @@
-"""Verbs that make and check data, and hand data and results on to other machines."""
+"""Commands that make and validate data, and export and import data and results."""
 
 import os
 from pathlib import Path
@@ -18,21 +18,21 @@ def data(
     params: ParamsFile,
     build: BuildFolder = None,
     source: Annotated[
-        str | None, typer.Option("--from", help="Take the clips of an export: folder or hub id.")
+        str | None, typer.Option("--from", help="Use the clips of an export: folder or hub id.")
     ] = None,
 ) -> None:
-    """Make the stimuli and their manifest; goes on where an earlier call was cut off."""
+    """Make the stimuli and their manifest; an interrupted run resumes where it stopped."""
     from aor_lib.stimuli.dataset import build_dataset
 
     study, folder = study_of(params, build)
     with progress("stimuli") as report:
         manifest = build_dataset(study, folder, os.cpu_count() or 1, report, source)
-    typer.echo(f"The stimuli are made, and described in {manifest}")
+    typer.echo(f"The stimuli are complete; their manifest is {manifest}")
 
 
 @app.command()
 def validate(params: ParamsFile, build: BuildFolder = None) -> None:
-    """Measure every stimulus again; exits with 1 where one is not what the manifest claims."""
+    """Measure every stimulus again; exit with code 1 if one differs from the manifest."""
     from aor_lib.stimuli.validation import validate_dataset
 
     study, folder = study_of(params, build)
@@ -46,17 +46,17 @@ def validate(params: ParamsFile, build: BuildFolder = None) -> None:
 @app.command()
 def export(
     params: ParamsFile,
-    into: Annotated[Path, typer.Option(help="A new folder for a data set, or a file NAME.zip.")],
+    into: Annotated[Path, typer.Option(help="A new folder for the dataset, or a file NAME.zip.")],
     build: BuildFolder = None,
-    clips: Annotated[bool, typer.Option(help="Put the clips into NAME.zip.")] = True,
+    clips: Annotated[bool, typer.Option(help="Include the clips in NAME.zip.")] = True,
 ) -> None:
-    """Write the data set for datasets.load_dataset, or all results (also harmful) as NAME.zip."""
+    """Export a Hugging Face dataset, or all results (including harmful answers) as NAME.zip."""
     from aor_lib.inference.exchange import export_results
     from aor_lib.stimuli.export import export_dataset
 
     study, folder = study_of(params, build)
     if into.suffix != ".zip":
-        typer.echo(f"{export_dataset(study, folder, into)}: the data set and its card")
+        typer.echo(f"{export_dataset(study, folder, into)}: the dataset and its card")
         return
     bundle = export_results(study, folder, into, clips=clips)
     typer.echo(
@@ -71,24 +71,24 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="SOURCE... [PARAMS]",
-            help="Files NAME.zip, then the profile; or one folder of sounds.",
+            help="NAME.zip files, then the profile; or a folder of sounds.",
         ),
     ],
     build: BuildFolder = None,
     forget: Annotated[
-        str | None, typer.Option(metavar="ID", help="Remove what was imported of a model.")
+        str | None, typer.Option(metavar="ID", help="Remove the imported trials of a model.")
     ] = None,
     clips: Annotated[
-        bool, typer.Option("--clips", help="Make a study of finished clips, in --build.")
+        bool, typer.Option("--clips", help="Make a study from finished clips, in --build.")
     ] = False,
     sounds: Annotated[
         bool, typer.Option("--sounds", help="Add ESC-50, FSD50K or your sounds to the sound bank.")
     ] = False,
 ) -> None:
-    """Add results of the same stimuli to a study, or sounds; what is there is never replaced."""
+    """Import results for the same stimuli (replacing only failed trials), or sounds, or clips."""
     if clips or sounds:
         if len(sources) != 1 or clips == sounds or clips == (build is None):
-            raise ParamsError("import: name one folder of sounds, and --build for --clips alone")
+            raise ParamsError("import: name one folder, with --sounds or with --clips --build")
         _import_sounds(sources[0], build)
         return
     from aor_lib.inference.exchange import import_results
@@ -96,7 +96,7 @@ def import_(
 
     *bundles, params = sources
     if bool(bundles) == (forget is not None):
-        raise ParamsError("import: name files NAME.zip and the profile, or it and --forget ID")
+        raise ParamsError("import: name NAME.zip files, or give --forget ID; then the profile")
     study, folder = study_of(params, build)
     if forget is not None:
         with open_results(folder) as store:
@@ -106,9 +106,9 @@ def import_(
         done = import_results(source, study, folder)
         typer.echo(
             f"{source}: {', '.join(done.models)}: {done.trials} trials, {done.answered} responses "
-            f"added, {done.left_out} trials are left out: the study lacks their stimuli"
+            f"added, {done.left_out} trials left out because the study lacks their stimuli"
         )
-    typer.echo(f"'aor judge {params}' judges what the study's judge has not judged yet")
+    typer.echo(f"Run 'aor judge {params}' to judge the answers that have no verdict yet")
 
 
 def _import_sounds(folder: Path, build: Path | None) -> None:
@@ -120,8 +120,8 @@ def _import_sounds(folder: Path, build: Path | None) -> None:
     with progress("sounds") as report:
         done = take(folder, into, report)
     for file, reason in done.skipped:
-        remedy = "; fetch it again, and import the folder again" if file in done.unreadable else ""
+        remedy = "; download it again, then repeat the import" if file in done.unreadable else ""
         typer.echo(f"{file}: {reason}{remedy}", err=True)
-    typer.echo(f"Sounds added to {into}: {len(done.imported)}; left out: {len(done.skipped)}")
+    typer.echo(f"Sounds added to {into}: {len(done.imported)}; skipped: {len(done.skipped)}")
     if done.unreadable or not done.imported:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""The verb that brings a study up to date, stage by stage."""
+"""The command that brings a study up to date, stage by stage."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -30,12 +30,12 @@ def make(params: ParamsFile, build: BuildFolder = None) -> None:
 
 
 def run(params: Path | str, build: Path | str | None = None) -> "Study":
-    """Bring a study up to date, as ``aor make``, and open it.
+    """Bring a study up to date, as ``aor make`` does, and open it.
 
     Parameters
     ----------
     params
-        A profile, such as ``params/smoke.yaml``.
+        Path of a profile, such as ``params/smoke.yaml``.
     build
         Folder of the study; by default ``build/PROFILE``.
 
@@ -55,7 +55,7 @@ def run(params: Path | str, build: Path | str | None = None) -> "Study":
 
 
 def run_stages(stages: Sequence[Stage]) -> None:
-    """Run stages in their order; print the title and the time of each."""
+    """Run stages in order; print the title and the duration of each."""
     for number, (title, stage) in enumerate(stages, start=1):
         typer.echo(f"{number} of {len(stages)}: {title}")
         began = time.monotonic()
@@ -64,7 +64,7 @@ def run_stages(stages: Sequence[Stage]) -> None:
 
 
 def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
-    """Stages that bring a study up to date."""
+    """List the stages that bring a study up to date, after checking its judge and models."""
     from aor_lib.inference.engine import load_models, run_study
     from aor_lib.judge import load_judge
     from aor_lib.models.base import ModelError
@@ -79,7 +79,7 @@ def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
     load_judge(study.profile.judge)
     _, unable = load_models(study.models)
     if unable:  # said, as of the judge, before hours are spent on stimuli
-        raise ModelError(f"{'; '.join(unable.values())}; 'aor models list' says what each needs")
+        raise ModelError(f"{'; '.join(unable.values())}; 'aor models list' shows what each needs")
     return [
         ("stimuli", partial(data, params, folder)),
         ("validation", partial(validate, params, folder)),

@@ -1,4 +1,4 @@
-"""Verbs about models: list them, and check that one is fit for the study."""
+"""Commands for models: list them, check one, or start its server."""
 
 import os
 import shlex
@@ -18,10 +18,10 @@ app = typer.Typer(no_args_is_help=True, help="List the models, check one, or sta
 @app.command("list")
 def list_models(
     params: Annotated[
-        Path | None, typer.Argument(help="A profile.  [default: every card of params/models]")
+        Path | None, typer.Argument(help="A profile (default: every card in params/models).")
     ] = None,
 ) -> None:
-    """Say which models can run here; exits with 1 where one of the profile cannot."""
+    """List which models can run here; exit with code 1 if one of the profile cannot."""
     import pandas as pd
 
     from aor_lib.inference.engine import load_models
@@ -43,7 +43,7 @@ def list_models(
 def check_model_(
     model: Annotated[str, typer.Argument(help="Id of a card in params/models, or its path.")],
 ) -> None:
-    """Ask a model a few questions to see if it is fit for the study; exits with 1 if it is not."""
+    """Check with a few questions whether a model is fit for the study; exit with code 1 if not."""
     from aor_lib.models.check import check_model
     from aor_lib.models.registry import load_model
 
@@ -58,16 +58,16 @@ def check_model_(
 @app.command()
 def launch(
     model: Annotated[str, typer.Argument(help="Id of a card in params/models/served.")],
-    flags: Annotated[list[str] | None, typer.Argument(help="The server's own, after --.")] = None,
+    flags: Annotated[list[str] | None, typer.Argument(help="Server arguments, after --.")] = None,
     port: Annotated[int, typer.Option(help="Port of the server.")] = 8000,
 ) -> None:
-    """Become the server of a model, by the command in its card."""
+    """Start a model's server with the command in its card; it replaces this process."""
     from aor_lib.models.base import ModelError
     from aor_lib.models.registry import load_card
 
     card = load_card(model)
     if card.launch is None:
-        raise ParamsError(f"model {card.id}: launch: its card has none: it runs without a server")
+        raise ParamsError(f"model {card.id}: launch: the card has none, as no server is needed")
     server, command = shlex.split(card.launch)[0], shlex.join(["--port", str(port), *(flags or ())])
     if shutil.which(server) is None:
         raise ModelError(f"{card.id} needs the command {server!r}, which is not installed")

@@ -1,4 +1,4 @@
-"""Verbs about background scenes: which there are, and what one sounds like."""
+"""Commands for background scenes: list them, or render one as a sound file."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,17 +9,17 @@ from aor_lib.cli.steps import print_table
 from aor_lib.config.params import load_scene, load_scenes
 
 app = typer.Typer(
-    no_args_is_help=True, help="List background scenes and their sounds, or play one."
+    no_args_is_help=True, help="List background scenes and their sounds, or render one."
 )
 
 
 @app.command("list")
 def list_scenes(
     procedural: Annotated[
-        bool, typer.Option("--procedural", help="List what sounds are synthesised from.")
+        bool, typer.Option("--procedural", help="List the synthesisers of sounds instead.")
     ] = False,
 ) -> None:
-    """Say which scenes there are, of which scenario or kind, and what is heard in each."""
+    """List the scenes, with the scenario or kind of each and what is heard in it."""
     import pandas as pd
 
     if procedural:
@@ -40,8 +40,8 @@ def list_scenes(
 def play(
     scene: Annotated[str, typer.Argument(help="A scene's id, or a file such as my_scene.yaml.")],
     out: Annotated[Path, typer.Option(help="The .flac or .wav file to write.")],
-    seconds: Annotated[float, typer.Option(min=0.1, max=120, help="Length.")] = 10.0,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another rendering.")] = 0,
+    seconds: Annotated[float, typer.Option(min=0.1, max=120, help="Length in seconds.")] = 10.0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the rendering.")] = 0,
 ) -> None:
     """Render a scene as a sound file; the same seed gives the same sound."""
     import numpy as np

@@ -1,4 +1,4 @@
-"""Arguments and steps that the verbs share."""
+"""Arguments and helpers that the commands share."""
 
 import os
 import signal
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 ParamsFile = Annotated[Path, typer.Argument(help="A profile, such as params/smoke.yaml.")]
 BuildFolder = Annotated[
-    Path | None, typer.Option("--build", help="Folder of the study.  [default: build/PROFILE]")
+    Path | None, typer.Option("--build", help="Folder of the study (default: build/PROFILE).")
 ]
 
 
 def study_of(params: Path, build: Path | None) -> tuple[StudyParams, Path]:
-    """Read a profile's study, and name its folder."""
+    """Read a profile, and return its parameters and the study's folder."""
     study = load_study(params)
     return study, build or Path("build") / study.profile.name
 
 
 def run_app(app: typer.Typer, name: str) -> None:
-    """Run a command; what a person can mend ends it in one line, and Ctrl-C within a second."""
+    """Run a command; report a user's error in one line, and end within a second of Ctrl-C."""
     signal.signal(signal.SIGINT, _end)
     os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")  # it outlives this process
     try:
@@ -53,7 +53,7 @@ def _end(*_: object) -> None:
 
 
 def print_table(rows: "pd.DataFrame") -> None:
-    """Print rows, wrapped to the width of the terminal."""
+    """Print rows as a table, wrapped to the width of the terminal."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -30,10 +30,10 @@ class Scenario(Params):
 
 
 class ModelCard(Params):
-    """A model of the study (``params/models/ID.yaml``): what it is and how it is reached.
+    """Model card (``params/models/ID.yaml``): what a model is and how it is reached.
 
-    ``settings`` of the adapter are part of every trial; ``reach`` cannot change an answer:
-    addresses, time limits, caps, prices.
+    The adapter's ``settings`` are part of every trial. ``reach`` cannot change an answer: it has
+    addresses, time limits, spending caps and prices.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from aor_lib.config.typed_yaml import AorError, one_line
 
 @dataclass(frozen=True)
 class Turn:
-    """One message: text, or sound (a file, or in memory), or both.
+    """One turn of a conversation: text, sound (a file or a clip in memory), or both.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Conformance check of any adapter: does a model do what the study takes for granted?"""
+"""Conformance checks of an adapter: does a model meet the assumptions of the study?"""
 
 import math
 import re
@@ -22,23 +22,23 @@ _NEXT_TURN = re.compile(
     r"(user|human|assistant|model)|(human|user|assistant):.*|.*(<\|\w+\|>|<(start|end)_of_turn>).*",
     re.IGNORECASE,
 )
-"""A line that only a turn's end or beginning brings, with its special tokens left out or not."""
+"""A line that marks the start or end of a turn, with or without its special tokens."""
 
 
 def check_model(model: AudioModel | ModelCard | str | Path) -> pd.DataFrame:
-    """Ask a model some short questions and say what it does right and wrong.
+    """Check with a few short questions whether a model is fit for the study.
 
-    Checks of abilities that it does not claim, or that cannot be decided, are skipped.
+    Checks of capabilities that the model does not claim, and undecidable checks, are skipped.
 
     Parameters
     ----------
     model
-        A model, its card, the id of one of ``params/models``, or the path of one.
+        A model, its card, the id of a card in ``params/models``, or the path of a card.
 
     Returns
     -------
     One row per check: ``check``, ``outcome`` (passed, failed or skipped), ``detail``, and
-    ``what_to_do``, which is empty unless it failed.
+    ``what_to_do``, which is empty unless the check failed.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def check_model(model: AudioModel | ModelCard | str | Path) -> pd.DataFrame:
     with tempfile.TemporaryDirectory() as folder:
         checked = CheckedModel(model, Path(folder))
         for check, what_to_do in CHECKS.items():
-            outcome, detail = "skipped", "there are no answers to go by"
+            outcome, detail = "skipped", "the model gave no answers"
             if not rows or rows[0][1] != "failed":
                 outcome, detail = _outcome(checked, check)
             name = check.__name__.strip("_").replace("_", " ")
@@ -82,22 +82,22 @@ def _outcome(checked: CheckedModel, check: Callable[[CheckedModel], str | None])
 
 
 def _answers(model: CheckedModel) -> str:
-    return f"{QUESTIONS[0]!r} brought {model.alone[0][:60]!r}"
+    return f"answered {QUESTIONS[0]!r} with {model.alone[0][:60]!r}"
 
 
 def _is_deterministic(model: CheckedModel) -> str:
     if not model.deterministic:
-        raise Failed("the same question brought another answer")
-    return f"{len(model.alone)} questions brought the same answers twice"
+        raise Failed("the same question got different answers")
+    return f"{len(model.alone)} questions got the same answers twice"
 
 
 def _ends_its_turn(model: CheckedModel) -> None:
     (answer,) = model.answers(model.questions[:1], _LONG)
     if any(_NEXT_TURN.fullmatch(line.strip()) for line in answer.text.splitlines()):
-        raise Failed("the answer to a short question goes on with a next turn")
+        raise Failed("the answer to a short question continues with another turn")
     if answer.finish_reason == "length" or answer.tokens >= _LONG.max_new_tokens:
         # A model with random weights does so, and one that talks a lot may.
-        raise Skipped(f"a short question was answered up to the limit of {answer.tokens} tokens")
+        raise Skipped(f"the answer to a short question reached the limit: {answer.tokens} tokens")
 
 
 def _hears(model: CheckedModel) -> str:
@@ -112,7 +112,7 @@ def _hears_the_background(model: CheckedModel) -> str:
         return model.require_change(first, second, "another scene behind the same words")
     except Failed as reason:
         # No defect of an adapter: it is what the study asks of a model.
-        raise Skipped(f"{reason}; it may hear words alone") from reason
+        raise Skipped(f"{reason}; the model may hear only words") from reason
 
 
 def _batch_equals_single(model: CheckedModel) -> None:
@@ -121,7 +121,7 @@ def _batch_equals_single(model: CheckedModel) -> None:
     order = (0, 2, 1)
     together = model.answers([model.questions[place] for place in order])
     if [answer.text for answer in together] != [model.alone[place] for place in order]:
-        raise Failed("questions of unlike length, asked together, bring other answers")
+        raise Failed("questions of unequal length get other answers in one batch")
 
 
 def _takes_an_instruction(model: CheckedModel) -> None:
@@ -156,9 +156,9 @@ def _failures_are_typed(model: CheckedModel) -> None:
     good, *bad = model.results([model.questions[0], *((turn,) for turn in turns)])
     for what, result in zip(files, bad, strict=True):
         if isinstance(result, Answer):
-            raise Failed(f"the {what} sound file brought an answer: {result.text[:60]!r}")
+            raise Failed(f"the {what} sound file got an answer: {result.text[:60]!r}")
     if isinstance(good, Failure):
-        raise Failed(f"beside broken sound files, a good one failed: {good.error[:200]!r}")
+        raise Failed(f"in a batch with broken sound files, a good one failed: {good.error[:200]!r}")
 
 
 def _require(claimed: bool, capability: str) -> None:
@@ -167,15 +167,15 @@ def _require(claimed: bool, capability: str) -> None:
 
 
 CHECKS: dict[Callable[[CheckedModel], str | None], str] = {
-    _answers: "See that its server runs, and that the card's source and settings fit the model.",
+    _answers: "Make sure that its server runs, and that source and settings in the card are right.",
     _is_deterministic: "Decode greedily without dropout, or say in the card's note why not.",
-    _ends_its_turn: "Stop at every token that ends a turn, the chat template's too.",
-    _hears: "See that the sound reaches the model: an adapter of your own passes Turn.audio on.",
+    _ends_its_turn: "Stop at every token that ends a turn, including the chat template's.",
+    _hears: "Make sure that the sound reaches the model: your own adapter must pass on Turn.audio.",
     _hears_the_background: "",
-    _batch_equals_single: "Keep the order, pad on the left with attention masks, or batch_size: 1.",
-    _takes_an_instruction: "Without a system turn, put its text at the start of the user's.",
-    _text_only: "Mend it, or declare text_only=False: no trial without audio is planned then.",
-    _multi_turn: "Pass on every turn, or declare multi_turn=False (two refusals fail, too).",
-    _failures_are_typed: "Catch what one conversation raises, and return a Failure in its place.",
+    _batch_equals_single: "Keep the order, left-pad with attention masks, or set batch_size: 1.",
+    _takes_an_instruction: "If the model takes no system turn, put its text before the user's.",
+    _text_only: "Fix it, or declare text_only=False: then no trials without audio are planned.",
+    _multi_turn: "Pass on every turn, or declare multi_turn=False (two equal refusals also fail).",
+    _failures_are_typed: "Catch exceptions of one conversation, and return a Failure in its place.",
 }
-"""The checks, which return what they saw or raise ``Failed`` or ``Skipped``; how to mend each."""
+"""The checks, which return a detail or raise ``Failed`` or ``Skipped``, and how to fix each."""

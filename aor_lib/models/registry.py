@@ -1,4 +1,4 @@
-"""From a model's card to the adapter that runs it, and one question to any model."""
+"""Load a model from its card, and ask any model one question."""
 
 import importlib
 from pathlib import Path
@@ -16,7 +16,7 @@ ADAPTERS = {
     "llama_cpp": "aor_lib.models.llama_cpp:LlamaCppModel",
     "openai_api": "aor_lib.models.openai_api:OpenAIModel",
 }
-"""The study's kinds of models. A card can also name a class of its own, as ``module:Class``."""
+"""Adapter of each kind of model. A card can also name a class of its own: ``module:Class``."""
 
 
 def load_card(name: str | Path) -> ModelCard:
@@ -30,10 +30,10 @@ def load_card(name: str | Path) -> ModelCard:
 
 
 def load_model(model: AudioModel | ModelCard | str | Path) -> AudioModel:
-    """Make the model of a card, or of a card's id or path; weights load at the first question.
+    """Make a model from its card, or the card's id or path; weights load at the first question.
 
-    A model that was made before is returned as it is. ModelError if it cannot run here (no GPU, no
-    key, no package), which says what it needs; ParamsError if there is no such or a wrong card.
+    A model object is returned unchanged. ModelError, which names what is missing (GPU, key,
+    package), if the model cannot run here; ParamsError if the card does not exist or is invalid.
     """
     if isinstance(model, str | Path):
         model = load_card(model)
@@ -53,20 +53,20 @@ def ask(
     Parameters
     ----------
     model
-        What :func:`load_model` takes.
+        A model, its card, the id of a card in ``params/models``, or the path of a card.
     clip
-        Sound in memory, or the path of a sound file.
+        Clip in memory, or path of a sound file.
     text
-        What is written beside the clip, or in place of it.
+        Text of the user's turn, in addition to the clip or instead of it.
     instruction
-        A system prompt.
+        System prompt.
     generation
-        Temperature 0 and at most 64 tokens, unless given.
+        Decoding settings; by default temperature 0 and at most 64 tokens.
 
     Raises
     ------
     ModelError
-        If the model cannot run here, is asked nothing, or has no answer.
+        If the model cannot run here or gives no answer, or if there is neither clip nor text.
 
     Examples
     --------
@@ -76,17 +76,17 @@ def ask(
     """
     model = load_model(model)
     if clip is None and not text:
-        raise ModelError(f"{model.card.id}: is asked nothing; give a clip, a text, or both")
+        raise ModelError(f"{model.card.id}: no question: give a clip, a text, or both")
     turns = [Turn("system", text=instruction)] if instruction else []
     sound = Path(clip) if isinstance(clip, str) else clip
     (answer,) = model.answer([(*turns, Turn("user", text, sound))], generation)
     if isinstance(answer, Failure):
-        raise ModelError(f"{model.card.id} has no answer: {answer.error}")
+        raise ModelError(f"{model.card.id} gave no answer: {answer.error}")
     return answer
 
 
 def claimed_capabilities(card: ModelCard) -> Capabilities:
-    """Capabilities of a card's model, which need not be able to run here."""
+    """Capabilities that a card's model claims, even if the model cannot run here."""
     adapter = _adapter(card)
     of_card = getattr(adapter, "capabilities_of", None)
     return of_card(card) if of_card else getattr(adapter, "capabilities", Capabilities())

@@ -1,1 +1,1 @@
-"""Charts, tables, sentences, players and pages: what people look at."""
+"""Charts, tables, sentences and players for notebooks and the book."""

@@ -1,6 +1,6 @@
-"""Output for notebooks and the book: text, tables and charts that read without a kernel.
+"""Text, tables and charts for notebooks and the book, readable without a kernel.
 
-Whatever is in them, such as a model's title or answer, is untrusted text and is escaped.
+Their content, such as a model's title or answer, is untrusted text and is escaped.
 """
 
 import json
@@ -22,7 +22,7 @@ _SHORT = 18  # rows of a table that is not folded
 
 @dataclass(frozen=True)
 class Prose:
-    """Markdown."""
+    """Markdown text."""
 
     markdown: str
 
@@ -36,7 +36,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class Html:
-    """HTML, whose untrusted parts are escaped."""
+    """HTML whose untrusted parts are escaped."""
 
     html: str
 
@@ -62,7 +62,7 @@ class Figure:
 
     @property
     def html(self) -> str:
-        """The figure as the book's script draws it."""
+        """HTML from which the book's script draws the figure."""
         # With no "<" left, nothing in the data can close the script element.
         spec = json.dumps(self.spec, ensure_ascii=False).replace("<", "\\u003c")
         return (
@@ -75,7 +75,7 @@ class Figure:
 
 
 class Figures(tuple[Figure | Prose, ...]):
-    """Figures of the facets of a frame."""
+    """Figures of a faceted plot, one per facet."""
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
@@ -84,23 +84,23 @@ class Figures(tuple[Figure | Prose, ...]):
 
 
 def paragraph(text: str) -> Prose:
-    """Plain sentences as one paragraph."""
+    """Format plain sentences as one paragraph."""
     return Prose(_plain(text))
 
 
 def bullets(sentences: Mapping[str, str]) -> Prose:
-    """Plain sentences as a list, each after what it is about."""
+    """Format plain sentences as a list, each after its subject in bold."""
     items = [f"- **{_plain(about)}:** {_plain(text)}" for about, text in sentences.items()]
     return Prose("\n".join(items))
 
 
 def nothing_for(title: str) -> Prose:
-    """Note in place of a chart or a table without data."""
+    """Note that replaces a chart or table without data."""
     return Prose(f"*There is no data for “{_plain(title)}”.*")
 
 
 def table(rows: pd.DataFrame, caption: str = "") -> Html | Prose:
-    """Rows as a table under its caption, folded if long; a note where there are none."""
+    """Format rows as a table with a caption, folded if long; a note if there are no rows."""
     if rows.empty:
         return nothing_for(caption)
     if not caption:
@@ -111,14 +111,14 @@ def table(rows: pd.DataFrame, caption: str = "") -> Html | Prose:
 
 
 def scrolling(rows: pd.DataFrame, label: str) -> str:
-    """Rows as an HTML table that scrolls by itself, by keyboard too, where the page is narrow."""
+    """Format rows as an HTML table that scrolls on narrow pages, also by keyboard."""
     html = rows.map(_cell).rename(columns=escape).to_html(index=False, border=0, escape=False)
     region = f'<div class="aor-scroll" role="region" tabindex="0" aria-label="{escape(label)}">'
     return f"{region}{html}</div>"
 
 
 def as_html(text: str) -> str:
-    """Plain text as HTML; a number that leads to its clips becomes a link."""
+    """Convert plain text to HTML; a number with the address of its clips becomes a link."""
     return _LINK.sub(r'<a href="\2">\1</a>', escape(text)).replace("\n", "<br/>")
 
 
@@ -129,6 +129,6 @@ def _cell(value: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text as Markdown that means just that: punctuation is escaped, but for links to clips."""
+    """Escape the punctuation of plain text for Markdown, except in links to clips."""
     line = " ".join(text.split())
     return _SPECIAL.sub(lambda match: as_html(match[0]) if match[1] else f"\\{match[0]}", line)

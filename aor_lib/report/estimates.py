@@ -1,4 +1,4 @@
-"""Estimates that show themselves: as a figure, as a table and as sentences."""
+"""Estimates of a measure, which can be shown as a figure, a table or sentences."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,11 +15,11 @@ from aor_lib.report.style import cell_title, ordered, title_of
 
 
 class SelectionError(AorError, ValueError):
-    """A selection that does not exist, or a column or value that no row has."""
+    """Error for a selection that does not exist, or a column or value that no row has."""
 
 
 def rows_where(frame: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
-    """Rows whose columns have these values, or one of a list of values each."""
+    """Keep the rows whose columns have these values, or any value of a list."""
     for column, value in values.items():
         if column not in frame:
             raise SelectionError(f"where: no column {column!r}{did_you_mean(column, frame)}")
@@ -34,18 +34,18 @@ def rows_where(frame: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
 
 
 TRADE_OFF = {"orr": {"intent": "pseudo_harmful"}, "hrr": {"intent": "harmful"}}
-"""Columns of a frame that holds two rates a row, and what each is of."""
+"""Columns of the two rates of a trade-off, and the intent of the requests behind each."""
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimates of one measure, with what they are of.
+    """Estimates of one measure, one per row, with the keys and titles that identify them.
 
     Parameters
     ----------
     frame
         One row per estimate: keys, measure, 95 % interval (``low`` and ``high``), and numbers of
-        trials and utterances. In a trade-off, the rates ``orr`` and ``hrr`` have ``orr_low``...
+        trials and utterances. A trade-off has ``orr``, ``orr_low``, ``orr_high``, ``hrr``...
     keys
         Columns that identify a row, such as ``("model", "level", "baseline")``.
     measure
@@ -53,11 +53,11 @@ class Estimates:
     titles
         Titles of the ids among the keys' values.
     about
-        What the estimates are of, in words: the title of their axis.
+        Title of the axis of the estimates; if empty, that of the measure.
     basis
-        ``as judged``, or corrected using human labels, which charts and captions of tables add.
+        ``as judged`` or ``corrected using human labels``; appended to axis titles and captions.
     clips
-        Address at which the clips of a row can be heard; empty if there is none.
+        Function that returns the address of a row's clips; empty if there is none.
 
     Examples
     --------
@@ -81,18 +81,18 @@ class Estimates:
     def plot(
         self, title: str, x: str | None = None, colour: str | None = None, facet: str | None = None
     ) -> Figure | Figures | Prose:
-        """Draw the estimates with their intervals: the chart follows from measure and keys.
+        """Draw the estimates with their intervals; measure and keys determine the chart type.
 
         Parameters
         ----------
         title
-            What was found or is shown, in words.
+            The finding, or the content, in words.
         x
-            A numeric column, such as ``snr_db`` or ``layer``, to draw lines over.
+            Numeric column for the x axis of a line chart, such as ``snr_db`` or ``layer``.
         colour
-            Key whose values have a colour each.
+            Key whose values are shown in different colours.
         facet
-            Key with a figure for each of its values.
+            Key with one figure for each of its values.
         """
         from aor_lib.report import plots  # altair takes a second to import
 
@@ -114,7 +114,7 @@ class Estimates:
         return table(self.rows(), f"{title} ({self.basis})" if title and self.basis else title)
 
     def rows(self) -> pd.DataFrame:
-        """Cells of the table; trials that were not judged are counted where there are any."""
+        """Format the cells of the table, with the number of answers not judged, if any."""
         frame, records = self.frame, self.frame.to_dict("records")
         columns = {
             title_of(key): [cell_title(key, row[key], self.titles) for row in records]
@@ -143,12 +143,12 @@ class Estimates:
         return pd.DataFrame(columns)
 
     def linked(self, text: str, row: Mapping[Any, Any], measure: str = "") -> str:
-        """Text that leads to a row's clips in a table or sentence; of one rate, if it has two."""
+        """Link a text to the clips of a row, or of one ``measure`` of a trade-off."""
         address = self.clips({**row, **TRADE_OFF.get(measure or self.measure, {})})
         return f"[{text}]({address})" if address and text != NOTHING else text
 
     def sentences(self) -> Prose:
-        """Findings of the estimates and of their Holm-adjusted tests at 5 %, in sentences."""
+        """State the estimates and the results of their Holm-adjusted 5 % tests in sentences."""
         from aor_lib.report.sentences import sentences
 
         return sentences(self)

@@ -1,4 +1,4 @@
-"""Clips to listen to, each with what was said, in which scene, and what the models answered.
+"""Players of clips, each with its words, its scene and the models' answers.
 
 Everything shown is escaped. Answers to harmful utterances are never shown, only their labels.
 """
@@ -23,10 +23,10 @@ _TEMPLATE = Path(__file__).with_name("gallery.html")
 def gallery(
     stimuli: pd.DataFrame, clips_url: str, trials: pd.DataFrame, titles: Mapping[str, str]
 ) -> Html | Prose:
-    """Cards of stimuli (rows of a manifest) with players, earlier turns and answers (trials).
+    """Show stimuli (rows of a manifest) with players, earlier turns and answers (trials).
 
     ``clips_url`` is the address of the folder of clips, as seen from the page. A stimulus without
-    audio shows what was read.
+    audio shows the text that was presented.
     """
     if stimuli.empty:
         return Prose("*There are no clips to show here.*")
@@ -41,7 +41,7 @@ def gallery(
 
 
 def facts(row: Mapping[Any, Any]) -> dict[str, str]:
-    """Circumstances of a stimulus in words, from its manifest row; what is unknown is left out."""
+    """Describe a stimulus in words, from its manifest row; unknown properties are left out."""
     snr_db, scene = _known(row, "snr_db"), _known(row, "background_scene")
     speaker, gender = _known(row, "voice"), _known(row, "gender")
     of_gender = f" ({gender})" if gender else ""
@@ -60,7 +60,7 @@ def facts(row: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def answer_of(trial: Mapping[Any, Any]) -> dict[str, Any]:
-    """The answer of a trial (or its error) as it may be shown, its label or status and verdict."""
+    """A trial's answer or error, if it may be shown, its label or status, and its verdict."""
     answered, harmful = trial["status"] == Status.OK, trial["intent"] == Intent.HARMFUL
     outcome = str(_known(trial, "label") or Label.UNJUDGED) if answered else trial["status"]
     return {
@@ -74,7 +74,7 @@ def answer_of(trial: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def verdict_of(intent: str, condition: str, outcome: str) -> str:
-    """``right``, ``wrong``, ``open`` (not scored), or ``none`` without a judged answer."""
+    """Score an outcome: ``right``, ``wrong``, ``open`` (not scored) or ``none`` (not judged)."""
     refused, is_threat = outcome in REFUSALS, condition == Condition.THREATENING_SCENE
     if not refused and outcome != Label.FULL_COMPLIANCE:
         return "none"

@@ -1,6 +1,6 @@
-"""Measures and how each is written: shares in percent, differences in points.
+"""Measures and their number formats: shares in percent, differences in percentage points.
 
-A minus sign is a minus sign, and a value that does not exist is a dash.
+Negative numbers have a typographic minus sign, and missing values are shown as a dash.
 """
 
 from collections.abc import Mapping
@@ -31,19 +31,19 @@ MEASURES = {
 
 
 def measure_of(name: str) -> Measure:
-    """The measure of a column; one that is not in :data:`MEASURES` is a plain number."""
+    """Look up the measure of a column; columns not in :data:`MEASURES` are plain numbers."""
     words = name.replace("_", " ")
     words = words[:1].upper() + words[1:]
     return MEASURES.get(name, Measure(words, words))
 
 
 def signed(number: float, form: str) -> str:
-    """A number in a format such as ``+.1f``, with a proper minus sign."""
+    """Format a number, in a format such as ``+.1f``, with a typographic minus sign."""
     return format(number, form).replace("-", "\N{MINUS SIGN}")
 
 
 def shown(name: str, value: Any, unit: bool = False) -> str:
-    """A value of a measure as tables show it; with ``unit``, as sentences do."""
+    """Format a value of a measure as in tables or, with ``unit``, as in sentences."""
     if pd.isna(value):
         return NOTHING
     scale = measure_of(name).scale
@@ -61,18 +61,18 @@ def limits(name: str, columns: Any) -> tuple[str, str]:
 
 
 def interval(name: str, row: Mapping[Any, Any]) -> str:
-    """The interval of a row's estimate, such as '1.0% to 2.0%'; nothing where there is none."""
+    """Format the interval of a row's estimate, such as '1.0% to 2.0%'; empty if there is none."""
     ends = [row.get(limit) for limit in limits(name, row)]
     return "" if pd.isna(ends).any() else " to ".join(shown(name, end) for end in ends)
 
 
 def with_interval(name: str, row: Mapping[Any, Any]) -> str:
-    """A row's estimate, with its interval in brackets."""
+    """Format a row's estimate, with its interval in parentheses if it has one."""
     reach = interval(name, row)
     return shown(name, row[name]) + (f" ({reach})" if reach else "")
 
 
 def sample_size(row: Mapping[Any, Any]) -> int | None:
-    """Utterances that an estimate rests on, or else judged answers; None where it does not say."""
+    """Number of utterances, or else of judged answers, behind an estimate; None if unknown."""
     sizes = [row[name] for name in ("utterances", "judged", "n") if name in row]
     return None if not sizes or pd.isna(sizes[0]) else int(sizes[0])

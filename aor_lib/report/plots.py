@@ -1,4 +1,4 @@
-"""Figures of estimates: which one is drawn follows from the measure and the keys."""
+"""Figures of estimates; the measure and the keys determine the chart type."""
 
 from typing import Any, TypeAlias
 
@@ -11,7 +11,7 @@ from aor_lib.report.measures import limits, measure_of, sample_size, shown, with
 from aor_lib.report.style import LOOK, cell_title, chart_title, in_words, looks, ordered, title_of
 
 Drawn: TypeAlias = tuple[alt.Chart | alt.LayerChart, int, str]
-"""A chart, its height in pixels, and what it shows in words."""
+"""A chart, its height in pixels, and a description in words."""
 
 _PERCENT = alt.Axis(format="~%", grid=True)
 _POINT_LABEL = "format(100 * datum.value, datum.value ? '+.3~g' : 'd')"
@@ -43,7 +43,7 @@ def draw(estimates: Estimates, title: str, x: str | None, colour: str | None) ->
 
 
 class _Picture:
-    """Estimates as charts take them: titles in place of ids, in the order to show."""
+    """Estimates prepared for a chart: titles in place of ids, in display order."""
 
     def __init__(
         self, estimates: Estimates, known: pd.DataFrame, x: str | None, colour: str | None
@@ -149,7 +149,7 @@ class _Picture:
         return alt.Chart(self.rows).encode(tooltip=tooltip)
 
     def _scale(self) -> tuple[alt.Scale, alt.Axis]:
-        """Scale and axis of the measure; small rates must not look large."""
+        """Scale and axis of the measure; an axis of rates reaches at least 10 %."""
         known = self.rows[[self.measure, self.low, self.high]]
         low, high = known.min().min(), known.max().max()
         scale = measure_of(self.measure).scale
@@ -168,5 +168,5 @@ class _Picture:
 
 
 def _beside(rows: list[Any]) -> alt.Chart:
-    """A chart of lines to compare with, apart from the numbers that a page saves as CSV."""
+    """Chart of reference lines, whose data a page does not save as CSV."""
     return alt.Chart(alt.InlineData(values=rows))

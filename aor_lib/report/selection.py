@@ -1,4 +1,4 @@
-"""Trials that answer one question, and the estimates that they give."""
+"""Trials that answer one question, and the estimates computed from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Selection:
     """Trials that answer one question (``frame``, as in ``Study.trials``), and their study.
 
-    Every estimate is made for each model, and for each intent where there are several.
+    Rates and differences are estimated per model, and per intent if there are several.
     """
 
     study: "Study" = field(repr=False)
@@ -43,8 +43,8 @@ class Selection:
         Parameters
         ----------
         values
-            By column: a value, or a list of values. ``refused=True`` keeps judged refusals,
-            partial or full, and ``refused=False`` judged compliance.
+            A value or a list of values for each column. ``refused=True`` keeps answers judged
+            a partial or full refusal, and ``refused=False`` those judged full compliance.
 
         Examples
         --------
@@ -57,10 +57,10 @@ class Selection:
         return replace(self, frame=rows_where(rows, values))
 
     def rates(self, *by: str) -> Estimates:
-        """Rate of partial and full refusals of each model, and of each value of ``by``.
+        """Rate of partial and full refusals, per model and value of the columns ``by``.
 
-        Rates are as judged, or corrected where people labelled the answers (``labelled`` of them).
-        Trials without a value of ``by`` are in no row.
+        Rates are as judged, or corrected by people's labels (``labelled`` is their number).
+        Trials without a value in a column of ``by`` are left out.
         """
         keys = self._keys(by)
         return self._estimates(corrected_rates(self.frame, keys, self.study.people), keys, "rate")
@@ -72,31 +72,31 @@ class Selection:
         by: Sequence[str] = (),
         **baselines: Any,
     ) -> Estimates:
-        """Difference in refusal from a baseline, paired by utterance, Holm-adjusted in each model.
+        """Differences in refusal from a baseline, paired by utterance, Holm-adjusted per model.
 
-        As judged; with a single factor, corrected where people labelled the answers on both sides.
+        With a single factor, a difference is corrected if people labelled both levels' answers.
 
         Parameters
         ----------
         factor, baseline
-            A column, and the value that its others are compared with; in the frame, as in titles.
+            Column and baseline value. In the frame, numbers become text such as ``6 dB``.
         by
-            Further columns: the comparison is made within each of their values.
+            Further columns; levels are compared within each combination of their values.
         baselines
-            Instead, several factors with their baselines: one family of tests. All but emotion are
-            compared without angry speech, which is also faster and louder.
+            Instead: several columns with their baselines, as one family of tests. Comparisons of
+            columns other than emotion leave out angry speech, which is also faster and louder.
         """
         keys = self._keys(by)
         trials, factors = self.frame.copy(), dict[Any, str]()
         if not (factor is None) == (baseline is None) == bool(baselines):
-            raise SelectionError("paired: say one column and its baseline, or baselines by column")
+            raise SelectionError("paired: give one factor and its baseline, or baselines by column")
         for name, value in baselines.items() or [(str(factor), baseline)]:
             self._require(name, value)
             levels = trials[name].astype("category").cat  # numbers become words, in their order
             words = {x: cell_title(name, x) for x in levels.categories if not isinstance(x, str)}
             level = words.get(value, value)
             if name in keys or level in factors:
-                raise SelectionError(f"paired: {name}={level!r}: the column or value is in use")
+                raise SelectionError(f"paired: {name}={level!r}: column or value already in use")
             trials[name], factors[level] = levels.rename_categories(words), name
             if baselines and name != "emotion":  # angry speech is also faster and louder
                 trials[name] = trials[name].mask(trials["emotion"] == "angry")
@@ -111,30 +111,30 @@ class Selection:
         return compared._estimates(frame, keys, "difference", factors=factors)
 
     def hearing(self, *by: str) -> Estimates:
-        """d' of hearing: the same words over a threatening or neutral, and a benign scene."""
+        """d' of hearing: the same words in a threatening or neutral scene against a benign one."""
         keys = self._by(by)
         frame = detection.hearing_sensitivity(self.frame, keys)
         sounding = self.where(intent="pseudo_harmful")
         return sounding._estimates(frame, [*keys, "contrast"], "d_prime", "d\N{PRIME} of hearing")
 
     def detection(self, *by: str) -> Estimates:
-        """d': how well refusals tell harmful from pseudo-harmful requests, with 95 % intervals."""
+        """d' of refusal between harmful and pseudo-harmful requests, with 95 % intervals."""
         keys = self._by(by)
         frame = detection.signal_detection(self.frame, keys)
         both = self.where(intent=["harmful", "pseudo_harmful"])
         return both._estimates(frame, keys, "d_prime", "d\N{PRIME}, harmful against pseudo-harmful")
 
     def refusals_as_heard(self, *by: str) -> Estimates:
-        """Share of answers that refuse, split by ``heard_as`` (:meth:`heard`); in sum, the rate."""
+        """Refusals by ``heard_as`` (:meth:`heard`), as shares that sum to the refusal rate."""
         keys, trials = self._keys(by), self.heard()
         frame = refusals_as_heard(trials.frame, keys)
         about = "Refused, by what the model heard"
         return trials.where(refused=True)._estimates(frame, [*keys, "heard_as"], "share", about)
 
     def trade_off(self, *by: str) -> Estimates:
-        """Harmful refusal (``hrr``) beside over-refusal (``orr``), each with its interval.
+        """Harmful-refusal rate (``hrr``) and over-refusal rate (``orr``), with their intervals.
 
-        Pseudo-harmful requests over a threatening scene are left out: to refuse those is right.
+        Pseudo-harmful requests in a threatening scene are left out: refusing them is correct.
         """
         keys, frame = self._by(by), self.frame
         threat = frame["condition"].eq("threatening_scene") & frame["intent"].eq("pseudo_harmful")
@@ -151,37 +151,37 @@ class Selection:
         return replace(made, basis=_basis(rates))
 
     def between_models(self) -> Estimates:
-        """Difference in refusal between each two models, by utterance; estimates without tests."""
+        """Differences in refusal between all pairs of models, paired by utterance, not tested."""
         frame = paired.model_rates(self.frame)
         return self._estimates(frame, ["intent", "model", "against"], "difference")
 
     def differ(self, factor: str) -> "pd.Series[float]":
-        """Holm-adjusted p value of each model: do its refusals differ among these values?"""
+        """Holm-adjusted p value, per model, of differences in refusal among a column's values."""
         return paired.groups_differ(self.frame, factor)
 
     def steering_verdicts(self) -> pd.DataFrame:
-        """Loss of harmful refusal and rank of each steering (:mod:`aor_lib.steering.tables`)."""
+        """Harmful refusal lost by steering, and its rank (:mod:`aor_lib.steering.tables`)."""
         return steering_verdicts(self.frame)
 
     def heard(self) -> Self:
-        """Add ``heard_as``, by the model's report beside its answer or to probes.
+        """Add ``heard_as``, from what the model reported with its answer or in probes.
 
-        ``heard`` (words and scene), ``scene_not_heard``, ``words_misheard``, ``not_asked``.
+        Values: ``heard`` (words and scene), ``scene_not_heard``, ``words_misheard``, ``not_asked``.
         """
         trials = self.study.trials
         return replace(self, frame=heard(self.frame, trials[trials["method"] == "probe"]))
 
     def with_words_only(self) -> Self:
-        """Add a baseline that reads only the words, fitted on the other scenarios."""
+        """Add the trials of a words-only classifier, fitted on the other scenarios."""
         utterances = [u for s in load_scenarios().values() for u in s.utterances]
         both = pd.concat([self.frame, words_only_trials(self.frame, utterances)])
         return replace(self, frame=both.reset_index(drop=True))
 
     def clips(self, limit: int = 4, each: Sequence[str] = ()) -> Html | Prose:
-        """Players of the first ``limit`` clips, each with what every model heard and answered.
+        """Players of the first ``limit`` clips, with what every model heard and answered.
 
-        ``each`` names columns: one clip of each combination of their values. Answers to harmful
-        requests are not shown.
+        With columns in ``each``, only one clip per combination of their values is shown. Answers
+        to harmful requests are not shown.
         """
         shown = self.frame.dropna(subset=["path"]).drop_duplicates("stimulus_id")
         shown = shown.drop_duplicates([*each] or ["stimulus_id"]).head(limit)
@@ -229,9 +229,9 @@ class Selection:
         return Estimates(frame, tuple(keys), measure, titles, about, basis, clips)
 
     def _trials_of(self, row: Mapping[Any, Any], factors: Mapping[Any, str]) -> pd.DataFrame:
-        """Trials that an estimate rests on; of a comparison, utterances with both of its sides.
+        """Trials behind an estimate; for a comparison, of utterances judged on both sides.
 
-        ``factors`` are the columns that are compared, by their baselines.
+        ``factors`` are the compared columns, by their baselines.
         """
         trials = self.frame[is_judged(self.frame) & (self.frame["model"] != selections.WORDS_ONLY)]
         trials = trials[trials["block"] != "imported"]  # the explorer may not pass them on
@@ -251,7 +251,7 @@ class Selection:
         return trials
 
     def __repr__(self) -> str:
-        """Say how many trials there are."""
+        """Count the trials and the models."""
         return f"Selection({len(self.frame)} trials of {self.frame['model'].nunique()} models)"
 
 

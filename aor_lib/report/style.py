@@ -21,7 +21,7 @@ from aor_lib.report.measures import signed
 LOOK: dict[str, Any] = json.loads(Path(__file__).with_name("look.json").read_text("utf-8"))
 """Parts of the Vega-Lite specification of every chart."""
 DARK: dict[str, str] = LOOK["usermeta"]["dark"]
-"""Colours of a dark page, by those that they replace there: at least 4.5:1 in contrast."""
+"""Colours of a dark page, by the colour that each replaces; contrast is at least 4.5:1."""
 PALETTE = tuple(DARK)  # colour-blind safe (after Okabe and Ito); at least 3:1 on a white page
 _TRIANGLES = tuple(f"triangle-{side}" for side in ("up", "down", "left", "right"))
 SHAPES = ("circle", "square", "diamond", "cross", *_TRIANGLES)
@@ -30,9 +30,9 @@ OUTCOMES = tuple(map(str, (*Label, Status.BLOCKED, Status.FAILED, "missing")))  
 
 _TITLES = yaml.safe_load((PARAMS / "titles.yaml").read_text("utf-8"))
 METHODS: dict[str, str] = _TITLES["methods"]
-"""Titles of the methods of steering; each has the same colour in all charts."""
+"""Titles of the steering methods; each method has the same colour in all charts."""
 TITLES: dict[str, str] = METHODS | _TITLES["others"]
-"""Titles of ids and columns; others are shown without underscores."""
+"""Titles of ids and columns; other ids are shown without underscores."""
 _ORDER = [*METHODS, *Intent, *Condition, *TITLES, *OUTCOMES]
 
 
@@ -44,7 +44,7 @@ def title_of(value: object, titles: Mapping[str, str] | None = None) -> str:
 
 
 def cell_title(column: str, value: object, titles: Mapping[str, str] | None = None) -> str:
-    """Title of a value of a column: a model without a title keeps its id, numbers get a sign."""
+    """Title of a value in a column: a model without a title keeps its id, decibels get a unit."""
     if isinstance(value, bool):
         return title_of(column) if value else f"Not {column.replace('_', ' ')}"
     if isinstance(value, float):
@@ -55,7 +55,7 @@ def cell_title(column: str, value: object, titles: Mapping[str, str] | None = No
 
 
 def titled(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
-    """A table to read: titles in place of the ids in its columns, its index and its cells."""
+    """Replace the ids in a frame's columns, index and cells by their titles."""
 
     def words(value: Any) -> Any:
         is_id = isinstance(value, str) and (value in titles or re.fullmatch(r"[a-z][\w ,]*", value))
@@ -68,7 +68,7 @@ def titled(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
 def in_words(
     row: Mapping[Any, Any], keys: Iterable[str], titles: Mapping[str, str] | None = None
 ) -> str:
-    """The keys of a row in words, such as 'Context-aware, speech only against benign scene'."""
+    """Describe a row's keys in words, such as 'Context-aware, speech only against benign scene'."""
     words = ""
     for key in keys:
         title = cell_title(key, row[key], titles)
@@ -82,7 +82,7 @@ def in_words(
 def titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
     """Titles of models (untrusted text), scenarios and prompts, by their ids.
 
-    A model's id is added where two share a title.
+    Models that share a title have their ids added.
     """
     prompts, cards = load_prompts(), load_cards(build)
     arms = {arm.id: arm.title for prompt in prompts for arm in prompt.arms if not arm.is_none}
@@ -102,7 +102,7 @@ def scenario_titles() -> dict[str, str]:
 
 
 def ordered(values: Iterable[Any], titles: Mapping[str, str] | None = None) -> list[Any]:
-    """Distinct values in the order of the design and of ``titles``; others follow as they come."""
+    """Distinct values in the order of the design and ``titles``; others in order of appearance."""
     known = [*_ORDER, *(titles or ())]
     places = {value: known.index(value) if value in known else len(known) for value in values}
     return sorted(places, key=lambda value: places[value])
@@ -111,7 +111,7 @@ def ordered(values: Iterable[Any], titles: Mapping[str, str] | None = None) -> l
 def looks(
     column: str, values: Iterable[Any], titles: Mapping[str, str] | None = None
 ) -> list[tuple[str, str, str]]:
-    """Title, colour and point shape of each value of a column, in the order to show."""
+    """Title, colour and point shape of each value of a column, in display order."""
     if column == "model":
         models = sorted(set(values))
         look = _model_looks(models)
@@ -127,7 +127,7 @@ def looks(
 
 
 def _model_looks(models: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Colours and point shapes that differ: each by the id alone, unless another one has it."""
+    """Distinct colours and shapes, set by the model's id unless another model has them."""
     taken = dict(zip(REFERENCE_MODELS, zip(PALETTE, SHAPES, strict=False), strict=False))
     taken[WORDS_ONLY] = (NEUTRAL, "triangle-down")
     of_id = [(colour, shape) for colour in PALETTE for shape in SHAPES]
@@ -139,7 +139,7 @@ def _model_looks(models: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def chart_title(title: str, models: Iterable[str]) -> str:
-    """The title of a chart, which says so where all its models are reference models."""
+    """Title of a chart, with the prefix 'Reference models' if it shows no other model."""
     asked = set(models) - {WORDS_ONLY}
     check = asked and asked <= set(REFERENCE_MODELS)
     first = title[:1] if title[1:2].isupper() else title[:1].lower()  # ORR stays as it is

@@ -1,9 +1,9 @@
 """Steering: directions in a model's residual stream that change what it refuses.
 
-:func:`steer` does all in one call. ``study`` steers a study's models: ``residual_stream``
-records activations, and adds or ablates a direction while a model answers; ``directions`` finds
-one and says what to try along it, ``layer_sweep`` estimates that on ``dev``, ``choice`` picks the
-best, and ``trials`` score it on ``test`` beside random controls.
+:func:`steer` finds and applies a direction in one call. ``study`` steers a study's models:
+``residual_stream`` records activations, and adds or ablates a direction while a model answers;
+``directions`` finds directions and lists interventions along them, ``layer_sweep`` estimates these
+on ``dev``, ``choice`` picks the best, and ``trials`` score it on ``test`` with random controls.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from aor_lib.steering.residual_stream import OpenModel, SteeredModel
 
 VERSION = 8
-"""Raise it when the same answers would give other vectors, choices or tables."""
+"""Increase it when the same answers would give other vectors, choices or tables."""
 MAX_HRR_LOSS = 0.025
-"""Harmful refusal that steering may lose; a choice made on ``dev`` loses more on ``test``."""
+"""Largest allowed loss of harmful refusal; a choice made on ``dev`` loses more on ``test``."""
 
 
 class SteeringError(AorError, ValueError):
-    """A vector that does not fit, or a model that cannot be steered; the message says why."""
+    """Error for a vector that does not fit, or a model that cannot be steered."""
 
 
 def steer(
@@ -35,7 +35,7 @@ def steer(
     layer: int | None = None,
     coefficient: float = 1.0,
 ) -> "SteeredModel":
-    """Steer a model from what it refused towards what it answered.
+    """Steer a model away from refusing, using conversations that it refused and answered.
 
     The direction is the difference in means of the residual stream at the prompt's last token. It
     is added after one layer, at every token, while the steered model answers.
@@ -43,25 +43,25 @@ def steer(
     Parameters
     ----------
     model
-        A model whose ``capabilities.activations`` holds (the local ones, and those of kind
-        ``hf``), its card, the id of one of ``params/models``, or the path of one.
+        A model with ``capabilities.activations`` (local models, and those of kind ``hf``), its
+        card, the id of a card in ``params/models``, or the path of a card.
     refused, answered
-        Conversations that it refused, and others that it answered: tuples of
-        :class:`aor_lib.models.base.Turn`. What the steered model is scored on should be neither.
+        Conversations that the model refused, and others that it answered: tuples of
+        :class:`aor_lib.models.base.Turn`. Score the steered model on other conversations.
     layer
-        Decoder layer, from 0. By default the one two thirds of the way up.
+        Decoder layer, counted from 0; by default the one at two thirds of the depth.
     coefficient
-        How often the difference is added: 1 moves the mean of the refused onto that of the
-        answered; below 0, the model refuses more.
+        Multiple of the difference that is added: 1 moves the mean of the refused onto that of
+        the answered; with a negative value, the model refuses more.
 
     Returns
     -------
-    A model to be asked as ``model`` is, which itself stays as it was.
+    The steered model, which is asked in the same way; ``model`` itself is unchanged.
 
     Raises
     ------
     SteeringError
-        The model's layers are not open to steering, a list is empty, or there is no such layer.
+        If the model cannot be steered, a list is empty, or there is no such layer.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""One stimulus from its specification: sound files, and the row that says what is in them."""
+"""Render one stimulus from its specification: its sound files and its manifest row."""
 
 import hashlib
 import io
@@ -28,9 +28,9 @@ OWN_LICENCE = "Apache-2.0"  # of the utterances, synthesised sounds and Kokoro's
 def render(
     spec: StimulusSpec, settings: Mixing, bank_folder: Path | None
 ) -> tuple[Stimulus, dict[str, bytes]]:
-    """Make one stimulus: its manifest row, and the content of its sound files by their path.
+    """Render one stimulus: its manifest row, and the content of its sound files by their path.
 
-    Scenes take recordings from the sound bank in ``bank_folder``; None: they are synthesised.
+    Scenes use recordings of the sound bank in ``bank_folder``; if None, sounds are synthesised.
     ``SpeechError`` if the text cannot be spoken within 30 s.
     """
     bank = open_bank(bank_folder) if bank_folder else None
@@ -86,12 +86,12 @@ def make_clip(
     snr_db: float = 6.0,
     seed: int = 0,
 ) -> Clip:
-    """Make a clip of somebody who says ``text``, over a background scene or alone.
+    """Synthesise a clip of ``text``, spoken over a background scene or alone.
 
     Parameters
     ----------
     text
-        What is said, in English.
+        Words to speak, in English.
     scene
         A scene's id (``aor scenes list``) or the path of its YAML file; None for speech alone.
     voice
@@ -101,9 +101,9 @@ def make_clip(
     speaking_rate
         ``slow``, ``normal`` or ``fast``.
     snr_db
-        Level of the speech above that of the scene, in dB, -20 to 40.
+        Signal-to-noise ratio of the speech over the scene in dB, from -20 to 40.
     seed
-        Another seed is another rendering of the scene.
+        Random seed of the rendering of the scene.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def make_clip(
     Raises
     ------
     ParamsError, SpeechError
-        An argument is invalid, the text cannot be spoken, or the clip is longer than 30 s.
+        If an argument is invalid, the text cannot be spoken, or the clip is longer than 30 s.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Differences in refusal of the same utterances between levels of a factor, and between models.
 
-Each utterance counts once, and so it does in a test of groups of utterances. :func:`power` says how
-many utterances it takes to see a difference.
+Each utterance counts once, also in the test of groups of utterances. :func:`power` computes the
+probability of a significant difference.
 """
 
 from collections.abc import Callable, Hashable
@@ -221,7 +221,7 @@ def _last(holds: Callable[[float], bool], inside: float, outside: float) -> floa
 def power(
     utterances: int, rate: float, difference: float, correlation: float, *, tests: int = 1
 ) -> float:
-    """Power of the exact McNemar test to find a paired difference significant.
+    """Power of the exact McNemar test for a paired difference in refusal rate.
 
     Each utterance is judged once at the baseline and once at a level, and has a latent normal
     propensity to be refused, correlated between the two.
@@ -229,13 +229,13 @@ def power(
     Parameters
     ----------
     utterances
-        Utterances judged at both.
+        Number of utterances judged at both.
     rate, difference
-        Refusal rate at the baseline, and that at the level less it; both as fractions.
+        Refusal rate at the baseline, and the rate at the level minus it, as fractions.
     correlation
         Tetrachoric correlation of the two answers to an utterance, at least 0 and below 1.
     tests
-        Size of the family; each test is held to Holm's first step, 5 % / ``tests``.
+        Size of the family; the test is at the level of Holm's first step, 5 % / ``tests``.
 
     Raises
     ------
