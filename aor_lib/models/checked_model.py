@@ -23,11 +23,11 @@ NOTICEABLE = 1e-3  # a change of a logit that is no rounding
 
 
 class Failed(Exception):  # noqa: N818 - an outcome
-    """The model does not do it."""
+    """Error for a check that the model fails."""
 
 
 class Skipped(Exception):  # noqa: N818 - an outcome
-    """The model does not claim it, or it cannot be decided."""
+    """Error for a check of an unclaimed capability, or one that cannot be decided."""
 
 
 class CheckedModel:
@@ -62,12 +62,12 @@ class CheckedModel:
 
     @cached_property
     def alone(self) -> list[str]:
-        """The answer to each question, asked by itself."""
+        """Answer to each question, asked alone."""
         return [self.answer(question).text for question in self.questions]
 
     @cached_property
     def deterministic(self) -> bool:
-        """True if asking each question by itself again brings the same."""
+        """True if each question, asked alone again, gets the same answer."""
         return [self.answers([question])[0].text for question in self.questions] == self.alone
 
     def answer(self, conversation: Conversation) -> Answer:
@@ -79,7 +79,7 @@ class CheckedModel:
     def answers(
         self, conversations: Sequence[Conversation], generation: Generation = GENERATION
     ) -> list[Answer]:
-        """Ask together, now. Raises ``Failed`` if one brings no answer."""
+        """Ask the conversations together. Raises ``Failed`` if one gets no answer."""
         answers = []
         for result in self.results(conversations, generation):
             if isinstance(result, Failure):
@@ -92,10 +92,10 @@ class CheckedModel:
     def results(
         self, conversations: Sequence[Conversation], generation: Generation = GENERATION
     ) -> list[Answer | Failure]:
-        """Ask together, now. Raises ``Failed`` unless there is a result for each."""
+        """Ask the conversations together. Raises ``Failed`` unless each gets a result."""
         results = self.model.answer(conversations, generation)
         if len(results) != len(conversations):
-            raise Failed(f"{len(conversations)} conversations brought {len(results)} results")
+            raise Failed(f"{len(conversations)} conversations got {len(results)} results")
         return results
 
     def require_change(self, first: Conversation, second: Conversation, what: str) -> str:
@@ -112,9 +112,9 @@ class CheckedModel:
         raise Failed(f"{what}: neither the answer nor the logits change")
 
     def require_determinism(self) -> None:
-        """Raise ``Skipped`` where answers cannot be compared."""
+        """Raise ``Skipped`` if the model's answers differ between runs."""
         if not self.deterministic:
-            raise Skipped("its answers change by themselves")
+            raise Skipped("the answers differ between runs")
 
     def _logits(self, conversation: Conversation) -> pd.Series:
         """Logits of the answer's first token, or log-probabilities of the likeliest, by token."""
