@@ -1,12 +1,12 @@
-"""Throughput of the API adapter with 64 requests at once that each take 200 ms, against the ideal.
+"""Throughput of the API adapter with 64 concurrent requests of 200 ms each, relative to the ideal.
 
-The server is a process of its own that answers every request 200 ms after it has arrived whole;
-ideal is what 64 such requests at once allow, 320 a second. As server and client share the machine's
-cores, no client can reach it: one that does nothing but send the same text shows what can be
-reached. Asked are text alone, in one call and batch by batch as a run of the study does, there also
-every second conversation in two steps, and clips of 4 and of 12 s, where 320 a second are 55 and
-164 MB that are read, encoded and sent.
-Run it on a machine with nothing else to do: python -m benchmarks.api
+A separate server process answers every request 200 ms after its last byte arrives; the ideal for 64
+concurrent requests is thus 320 a second. As server and client share the machine's cores, no client
+reaches the ideal; a bare client, which only sends the same text, shows what is attainable.
+The workloads are text in one call; text in batches, as in a run of the study; batches in which
+every second conversation has two steps; and batches of clips of 4 and of 12 s, where 320 requests
+mean that 55 and 164 MB are read, encoded and sent each second.
+Run it on an otherwise idle machine: python -m benchmarks.api
 """
 
 import asyncio
@@ -45,14 +45,14 @@ RESPONSE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length
 
 
 class Server(asyncio.Protocol):
-    """One connection, of whose requests the length alone is read: as little work as can be."""
+    """One connection; reads only the length of each request, to do as little work as possible."""
 
     def connection_made(self, transport):
         """Wait for the first request."""
         self.transport, self.head, self.left = transport, b"", 0
 
     def data_received(self, data):
-        """Answer a request some time after its last byte."""
+        """Answer a request ``LATENCY_S`` seconds after its last byte."""
         if not self.left:
             self.head += data
             head, found, data = self.head.partition(b"\r\n\r\n")
@@ -78,7 +78,7 @@ def in_one_call(model, conversations):
 
 
 def in_batches(model, conversations):
-    """Ask as the engine does, batch by batch from a queue."""
+    """Query the model as the engine does, batch by batch from a queue."""
     arm = Arm(model.card.id, "1", "0" * 64, "none", None, Generation())
     batches = (
         {Trial(f"s{number}", content_hash(number), arm): conversation}
@@ -88,7 +88,7 @@ def in_batches(model, conversations):
 
 
 def bare_client(model, conversations):
-    """Send as many requests as there are conversations, all with one text made in advance."""
+    """Send one request per conversation, all with the same prebuilt body."""
     message = {"role": "user", "content": conversations[0][0].text}
     body = json.dumps({"model": "none", "messages": [message]}).encode()
     address = f"{card_settings(model.card, ApiSettings).address('loopback')}/chat/completions"
@@ -107,8 +107,8 @@ def bare_client(model, conversations):
 
 
 def measure(name, ask, model, conversations):
-    """Print ideal time over the time it took, and the client's CPU time."""
-    requests = sum(map(len, conversations))  # one for each turn of the user
+    """Print the ideal time divided by the measured time, and the client's CPU time."""
+    requests = sum(map(len, conversations))  # one per user turn
     ratios, cpu_s = [], time.process_time()
     for _ in range(ROUNDS):
         started = time.perf_counter()
@@ -141,8 +141,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         try:
             model = loopback_model(int(server.stdout.readline()))
-            # Enough that beginning and end weigh little, as in a study: first requests wait until
-            # they are made, and last ones leave places empty.
+            # Enough requests that start and end weigh little, as in a study: the first requests
+            # have to be built, and the last ones leave some of the 64 slots idle.
             texts = [text] * 80 * CONCURRENCY
             measure("bare client", bare_client, model, texts)
             measure("text in one call", in_one_call, model, texts)

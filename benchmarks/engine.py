@@ -1,20 +1,20 @@
-"""Time of the engine over that of a loop by hand, and time that a large store takes to open.
+"""Time of the engine relative to a hand-written loop, and the time to open a large store.
 
     python -m benchmarks.engine loop build/smoke   # a study's folder, with its stimuli
     python -m benchmarks.engine batched
     python -m benchmarks.engine open
 
-``loop`` gives the same 200 trials to a local reference model twice: through the engine, and in a
-loop written by hand that does no more than it must (chat template, prompts of like length batched,
-greedy decoding, one JSON line an answer). Both have the weights in memory, the clips heard, and one
-core. They take turns; the ratios of their median times, and of the processor's, are printed, and
-their answers are compared.
+``loop`` runs a local reference model on the same 200 trials twice: through the engine, and in a
+hand-written loop that does only what is necessary (chat template, batches of prompts of similar
+length, greedy decoding, one JSON line per answer). Both start with the weights in memory and the
+clips transcribed, and use one core. They alternate; the ratios of their median wall-clock and CPU
+times are printed, and their answers are compared.
 
-``batched`` does the same with 96 clips and a tiny checkpoint of the hub's kind: the loop by hand
-makes the features of a batch, generates, decodes and writes, one after the other; the engine makes
-the next batch's features meanwhile.
+``batched`` does the same with 96 clips and a tiny checkpoint in the hub's format: the hand-written
+loop extracts the features of a batch, generates, decodes and writes, in sequence; the engine
+extracts the next batch's features while the model generates.
 
-``open`` times a resumed run from nothing in memory to its first question, for stores in which four
+``open`` times a resumed run from a cold start to its first request, for stores in which four
 fifths of the trials are answered.
 """
 
@@ -44,7 +44,7 @@ def loop(build):
     from aor_lib.models import cascade, smollm_weights
 
     stimuli = [s for s in load_stimuli(build) if s.history == "[]"][:TRIALS]
-    torch.set_num_threads(1)  # of more, the engine makes more than the loop does
+    torch.set_num_threads(1)  # the engine would gain more from further threads than the loop
     model = cascade.Cascade(load_model_cards()["ref-permissive"])
     language_model = smollm_weights.language_model()
     tokenizer, network = language_model.tokenizer, language_model.network
@@ -84,7 +84,7 @@ def plain_study():
 
 
 def hear_by_hand(network, processor, stimuli, build, new_tokens, folder):
-    """A person's script for one checkpoint."""
+    """A hand-written script for one checkpoint."""
     import soundfile
     import soxr
     import torch
@@ -118,7 +118,7 @@ def hear_by_hand(network, processor, stimuli, build, new_tokens, folder):
 
 
 def take_turns(model, stimuli, build, ask_by_hand):
-    """Time the engine and a loop by hand in turn, and print the ratios of their times."""
+    """Time the engine and a hand-written loop alternately; print the ratios of their times."""
     study = plain_study()
     trials = trials_of(model, study.mitigations[0], stimuli, study.profile.generation)
 
@@ -140,7 +140,7 @@ def take_turns(model, stimuli, build, ask_by_hand):
                 started = [clock() for clock in clocks]
                 answers[way] = way(Path(folder))
                 taken = [clock() - start for clock, start in zip(clocks, started, strict=True)]
-            if turn:  # the first one loads weights and hears clips
+            if turn:  # the first turn loads the weights and the clips
                 times[way].append(taken)
                 print(f"{way.__name__:15} {taken[0]:7.3f} s", flush=True)
         assert answers[through_engine] == answers[by_hand], "the answers differ"
@@ -153,7 +153,7 @@ def take_turns(model, stimuli, build, ask_by_hand):
 
 
 def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
-    """The floor: a person's script for this one model."""
+    """Lower bound: a hand-written script for this one model."""
     import torch
 
     from aor_lib.audio.hearing.transcription import transcribe
@@ -167,7 +167,7 @@ def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
         prompt = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
         prompts.setdefault(prompt, []).append(place)
     answers = [None] * len(stimuli)
-    alike = {}  # of one padded length, for the answers that the model itself would give
+    alike = {}  # prompts by padded length, as the model pads them, so that answers agree
     for prompt in prompts:
         tokens = len(tokenizer(prompt, add_special_tokens=False)["input_ids"])
         alike.setdefault((tokens // 16 + 1) * 16, []).append(prompt)
@@ -199,7 +199,7 @@ def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
 
 
 class Opened(Exception):  # noqa: N818
-    """The run has found what is left."""
+    """Raised when the run has found the remaining trials."""
 
 
 def open_stores():
@@ -237,7 +237,7 @@ def time_to_open(path, study, stimuli, models):
 
 
 def fill(path, trials):
-    """A store with the trials, four fifths of them answered."""
+    """Fill a store with the trials, four fifths of them answered."""
     with Store(path) as store:
         store.set_plan(trials)
         answered = [trial for number, trial in enumerate(trials) if number % 5]

@@ -1,8 +1,8 @@
-"""How fast the explorer appears and filters: python -m benchmarks.explorer build/smoke/html
+"""How fast the explorer loads and filters: python -m benchmarks.explorer build/smoke/html
 
-The folder is that of a built book, whose explorer is given 3,000 stimuli. Chromium has at most two
-cores, which it shares with the server. The time to the first card counts from the request for the
-page; those of filters from the choice to the frame that shows the cards.
+The argument is the folder of a built book, whose explorer gets 3,000 stimuli. Chromium and the
+server share at most two cores. The time to the first card starts at the request for the page; the
+time of a filter runs from the choice to the frame that shows the cards.
 """
 
 import os
@@ -47,7 +47,7 @@ FIRST_CARD = """(() => {
 
 
 def measure(browser, address):
-    """Milliseconds to the first card and of each filter, in one new window."""
+    """Milliseconds to the first card and for each filter, in one new window."""
     with browser.new_context() as context:
         tab = context.new_page()
         tab.add_init_script(FIRST_CARD)

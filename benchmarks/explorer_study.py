@@ -1,4 +1,4 @@
-"""A study of any size to explore, and a browser to explore it in."""
+"""A made-up study of any size for the explorer, and a browser to open it in."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--no-first-run",
-    # No name of any other host can be looked up.
+    # Resolve no other host name.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 
 MODELS = ("model-a", "model-b")
 MITIGATIONS = ("none", "context_reminder")
 HOSTILE = '<img src=x onerror="document.title = 1"><script>document.title = 2</script></b>"'
-"""Text that no page may take for markup; a tenth of the answers end with it."""
+"""Text that no page may render as markup; a tenth of the answers end with it."""
 
 _SCENES = {
     "kitchen": ("home_kitchen", "bakery", "barbecue"),
@@ -59,7 +59,7 @@ _CLIP = "clips/tone.flac"
 
 
 def write_study(folder: Path, n: int) -> None:
-    """A study of ``n`` stimuli that all sound alike, answered by two models."""
+    """Write a study of ``n`` stimuli with the same sound, answered by two models."""
     rng = np.random.default_rng(0)
     (folder / "clips").mkdir(parents=True)
     soundfile.write(folder / _CLIP, rng.uniform(-0.5, 0.5, 24_000), 24_000)
@@ -69,9 +69,9 @@ def write_study(folder: Path, n: int) -> None:
 
 
 def _fill_store(path: Path, stimuli: list[Stimulus]) -> None:
-    """Answers of two models under two mitigations; every tenth is missing, failed or blocked.
+    """Store answers of two models under two mitigations; a tenth is missing, failed or blocked.
 
-    They are about nothing, whatever was asked.
+    The answers are filler text, whatever the request.
     """
     trials = [
         Trial(
@@ -94,7 +94,7 @@ def _fill_store(path: Path, stimuli: list[Stimulus]) -> None:
 
 
 def book_of(study: Path, html: Path, folder: Path) -> Path:
-    """A built book, except that its explorer shows another study."""
+    """Copy a built book by links, but with the explorer of another study."""
     folder.mkdir()
     for path in html.iterdir():
         if path.name not in ("explorer", "clips"):
@@ -105,7 +105,7 @@ def book_of(study: Path, html: Path, folder: Path) -> Path:
 
 
 def chromium(playwright: Playwright) -> Browser | None:
-    """A browser that reaches only this machine; None if there is none."""
+    """Launch a browser that reaches only this machine; None if no browser is installed."""
     executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
         return None
@@ -114,7 +114,7 @@ def chromium(playwright: Playwright) -> Browser | None:
 
 @contextmanager
 def serve(folder: Path) -> Iterator[str]:
-    """Address of a folder on this machine."""
+    """Serve a folder on this machine and yield its URL."""
     handler = partial(_QuietHandler, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

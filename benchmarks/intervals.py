@@ -1,6 +1,6 @@
 """Coverage of the 95 % intervals of rates, differences and d', in simulated studies.
 
-Make the table anew, in minutes: python -m benchmarks.intervals
+Regenerate the table, in minutes: python -m benchmarks.intervals
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ TABLE = Path(__file__).parent / "intervals.csv"
 def rates_covered(
     utterances: int, answers: int, rate: float, likeness: float, studies: int
 ) -> float:
-    """Share of studies whose interval of a rate, of several answers to an utterance, holds it.
+    """Share of studies whose interval covers the rate, with several answers per utterance.
 
     ``likeness`` is the correlation of answers to the same utterance.
     """
@@ -39,9 +39,9 @@ def rates_covered(
 def differences_covered(
     utterances: int, answers: int, before: float, after: float, studies: int
 ) -> float:
-    """Share of studies whose interval of a paired difference holds the truth.
+    """Share of studies whose interval covers the true paired difference.
 
-    Each utterance is judged once at the baseline and some times at the level.
+    Each utterance has one judged answer at the baseline and ``answers`` at the level.
     """
     rng = np.random.default_rng(7)
     own = np.sqrt(0.5) * rng.standard_normal((studies, utterances, 1))
@@ -56,7 +56,7 @@ def differences_covered(
 def detection_covered(
     harmful: int, pseudo_harmful: int, answers: int, rates: tuple[float, float], studies: int
 ) -> float:
-    """Share of studies whose interval of d' of detection holds the truth."""
+    """Share of studies whose interval covers the true d' of detection."""
     rng = np.random.default_rng(harmful)
 
     def draw(utterances: int, rate: float) -> pd.DataFrame:
@@ -72,7 +72,7 @@ def detection_covered(
 def detection_of_families_covered(
     utterances: int, rates: tuple[float, float], studies: int
 ) -> float:
-    """The same where harmful utterances are refused with those that they minimally change."""
+    """The same, if refusal of a harmful utterance correlates with that of its minimal contrast."""
     rng = np.random.default_rng(8)
     names = pd.Series([f"ph-{n}" for n in range(utterances)])
     harmful = pd.DataFrame({"utterance_id": "h of " + names, "contrast_of": names})
@@ -86,9 +86,9 @@ def detection_of_families_covered(
 
 
 def hearing_covered(utterances: int, rates: tuple[float, float], studies: int) -> float:
-    """Share of studies whose interval of d' of hearing holds the truth.
+    """Share of studies whose interval covers the true d' of hearing.
 
-    ``rates`` are of refusal in the threatening and in the benign scene.
+    ``rates`` are the refusal rates in the threatening and in the benign scene.
     """
     rng = np.random.default_rng([utterances, *(round(1000 * rate) for rate in rates)])
     trials = pd.DataFrame(
@@ -147,7 +147,7 @@ def _covered(table: pd.DataFrame, rates: tuple[float, float]) -> float:
 def _labels(
     rates: list[float], utterances: int, rng: np.random.Generator, alike: float = 0.5
 ) -> np.ndarray:
-    """Labels of answers to the same utterances at each rate, with this tetrachoric correlation."""
+    """Labels of answers to the same utterances at each rate; tetrachoric correlation ``alike``."""
     own, chance = rng.standard_normal(utterances), rng.standard_normal((len(rates), utterances))
     refused = np.sqrt(alike) * own + np.sqrt(1 - alike) * chance < norm.ppf(rates)[:, None]
     return np.where(refused, "full_refusal", "full_compliance").ravel()

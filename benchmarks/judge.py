@@ -1,8 +1,8 @@
-"""Answers a second of the default judge on one core: python -m benchmarks.judge
+"""Answers per second of the default judge on one core: python -m benchmarks.judge
 
-Answers of about 150 words are put together from the project's own, of every label. Time is
-that of the processor, so that other work on the machine does not count. Judgements must not depend
-on the size of a batch or on the number of threads: exits with 1 if they do.
+Answers of about 150 words are assembled from the project's own answers of every label. Times are
+CPU times, so that other work on the machine does not count. Exits with 1 if judgements depend on
+the batch size or on the number of threads.
 """
 
 import json

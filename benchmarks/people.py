@@ -1,6 +1,6 @@
-"""Coverage of refusal rates as judged, and as people's labels correct them, in simulated studies.
+"""Coverage of refusal rates as judged, and as corrected by human labels, in simulated studies.
 
-Make the table anew, in minutes: python -m benchmarks.people
+Regenerate the table, in minutes: python -m benchmarks.people
 """
 
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from notebooks.annotation import draw_strata
 
 STUDIES = 500
 DESIGNS = ((100, 1), (400, 1), (100, 3))
-"""Utterances, and answers of a model to each."""
+"""Number of utterances, and of a model's answers to each."""
 LABELS = (40, 100)
 RATES = (0.05, 0.15, 0.45, 0.8)
 ALIKE = 0.7
 """Tetrachoric correlation of answers to the same utterance, and of the judge's errors on them."""
 JUDGES = {"good": (0.984, 1.0), "fair": (0.887, 0.923), "poor": (0.6, 0.97)}
-"""Sensitivity and specificity."""
+"""Sensitivity and specificity of each simulated judge."""
 Marks = npt.NDArray[np.bool_]
 TABLE = Path(__file__).parent / "people.csv"
 """Made by ``python -m benchmarks.people``."""
@@ -33,23 +33,23 @@ TABLE = Path(__file__).parent / "people.csv"
 def simulate(
     rate: float, judge: tuple[float, float], design: tuple[int, int], rng: np.random.Generator
 ) -> tuple[Marks, Marks]:
-    """Which answers of a model, by utterance, are refusals, and which the judge calls refusals."""
+    """Masks of a model's answers, one row per utterance: true refusals, and judged refusals."""
     sensitivity, specificity = judge
     refused = _alike(design, rng) < rate
     return refused, _alike(design, rng) < np.where(refused, sensitivity, 1 - specificity)
 
 
 def _alike(design: tuple[int, int], rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    """Uniform numbers, ``design`` many, that are correlated in each row."""
+    """Uniform random numbers of shape ``design``, correlated within each row."""
     own, chance = rng.standard_normal((design[0], 1)), rng.standard_normal(design)
     return np.asarray(norm.cdf(np.sqrt(ALIKE) * own + np.sqrt(1 - ALIKE) * chance))
 
 
 def measure(studies: int = STUDIES) -> pd.DataFrame:
-    """Bias and coverage over simulated studies, one row per judge, rate, and sizes.
+    """Bias and coverage over simulated studies, one row per judge, rate, design and label count.
 
-    ``coverage`` (of the 95 % interval), ``bias`` and ``half_width`` are those of the corrected
-    rate, ``coverage_as_judged`` and ``bias_as_judged`` those of the judge's.
+    ``coverage`` (of the 95 % interval), ``bias`` and ``half_width`` describe the corrected rate;
+    ``coverage_as_judged`` and ``bias_as_judged`` describe the rate as judged.
     """
     return pd.DataFrame(_rows(studies))
 

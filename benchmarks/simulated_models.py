@@ -1,9 +1,9 @@
-"""Bias, coverage and false alarms of the chapter on context, in simulated studies.
+"""Bias, coverage and false alarms of the analysis in the chapter on context, in simulated studies.
 
-Make the table anew, in minutes: python -m benchmarks.simulated_models
+Regenerate the table, in minutes: python -m benchmarks.simulated_models
 
-The reference models show if a known effect is found; these show how often, how far off, and how
-often one is found where there is none. They cost no model's time.
+The reference models show whether a known effect is recovered; these simulations show the power, the
+bias, and the rate of false alarms under the null. They run no model.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,15 +36,15 @@ MODELS: Mapping[str, Mapping[Condition, int]] = {
     "distracted by noise": {NOISE: -1},
     "alarmed by sound": {BENIGN: 1, NEUTRAL: 1, _THREAT: 1, NOISE: 1},
 }
-"""Conditions in which a model refuses less (-1) or more (1) than it does of speech alone."""
+"""Conditions in which each model refuses less (-1) or more (1) than for speech alone."""
 
 
 def simulate(
     moved: Mapping[Condition, int], effect: float, utterances: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Trials of a model that refuses half of what it hears alone, and ``effect`` more or less.
+    """Trials of a model that refuses half of speech alone; ``effect`` shifts ``moved`` conditions.
 
-    Each utterance has a latent normal propensity to be refused, and is judged once a condition.
+    Each utterance has a latent normal propensity to be refused, and is judged once per condition.
     """
     rates = [_ALONE_RATE + effect * moved.get(condition, 0) for condition in _CONDITIONS]
     own, chance = rng.standard_normal(utterances), rng.standard_normal((len(rates), utterances))
@@ -63,12 +63,12 @@ def simulate(
 
 
 def measure(models: Iterable[str] = MODELS) -> pd.DataFrame:
-    """Bias, coverage and tests of the chapter on context over many simulated studies.
+    """Bias, coverage and tests of the analysis of context over many simulated studies.
 
     ``models`` are keys of :data:`MODELS`. One row per model, effect and comparison: ``model``,
-    ``effect``, ``level``, ``baseline``, ``truth`` (of the difference), ``bias`` (mean estimate less
-    the truth), ``coverage`` (of the 95 % interval), ``significant`` (share of studies
-    in which the difference is: false alarms where the truth is zero, power elsewhere),
+    ``effect``, ``level``, ``baseline``, ``truth`` (true difference), ``bias`` (mean estimate minus
+    the truth), ``coverage`` (of the 95 % interval), ``significant`` (share of studies with a
+    significant difference: false alarms if the truth is zero, power otherwise),
     ``uses_the_scene`` (share with that verdict), ``studies``, ``utterances``.
     """
     rows: list[pd.DataFrame] = []
@@ -101,7 +101,7 @@ def measure(models: Iterable[str] = MODELS) -> pd.DataFrame:
 
 
 def _studies(model: str, effect: float) -> pd.DataFrame:
-    """Comparisons of all studies; each is a ``model`` of its own, as the families of tests are."""
+    """Comparisons of all studies, each as a separate ``model``, since families are by model."""
     trials = []
     for study in range(STUDIES):
         rng = np.random.default_rng([study, round(100 * effect), list(MODELS).index(model)])

@@ -1,7 +1,6 @@
-"""How long statistics of a full study take: each table.
+"""Time to compute each table of statistics of a full study: python -m benchmarks.stats
 
-The study is 600 pseudo-harmful utterances with five answers each and 150 harmful ones, of one
-model: python -m benchmarks.stats
+The study has 600 pseudo-harmful and 150 harmful utterances, with five answers of one model to each.
 """
 
 import time
@@ -16,7 +15,7 @@ TURNS = 5
 
 
 def study(seed):
-    """Answers whose chance of refusal differs from utterance to utterance."""
+    """Answers whose probability of refusal varies between utterances."""
     rng = np.random.default_rng(seed)
     intents = np.repeat(["pseudo_harmful", "harmful"], [PSEUDO, HARMFUL])
     own = np.where(intents == "harmful", rng.beta(4, 1, len(intents)), rng.beta(1, 2, len(intents)))
@@ -33,7 +32,7 @@ def study(seed):
 
 
 def timed(name, work):
-    """Print the quickest of a few turns, after one to warm up."""
+    """Print the shortest time of a few runs, after a warm-up run."""
     work()
     seconds = []
     for _ in range(TURNS):

@@ -1,10 +1,10 @@
-"""Cost of steering: generation under each kind of intervention, against none.
+"""Cost of steering: CPU time of generation with each kind of intervention, relative to none.
 
-A tiny checkpoint, where the hooks' own time shows most, and the local cascade with its 135 million
-parameters answer written requests, eight at a time, with and without each in turn. Time is that of
-the processor, so that other work on the machine does not count, in one thread: with two, much of it
-is one's waiting for the other. Printed are the medians over turns of the ratio to no steering, and
-their intervals of 95 %: python -m benchmarks.steering
+A tiny checkpoint, in which the hooks' overhead weighs most, and the local cascade with its 135
+million parameters answer written requests, eight at a time, alternately with and without each
+intervention. CPU time excludes other work on the machine; it is that of one thread, since two
+threads would spend much of it waiting for each other. Prints the median over turns of the ratio to
+no steering, with its 95 % interval: python -m benchmarks.steering
 """
 
 import contextlib
@@ -33,7 +33,7 @@ REQUESTS = [
 
 
 def interventions(model):
-    """One of each kind; none changes an answer, since what it adds is next to nothing."""
+    """One intervention of each kind, so weak that it changes no answer."""
     last_token, _ = record(model, REQUESTS[:1])
     _, layers, width = last_token.shape
     layer, direction = layers // 2, np.full(width, 1e-6, np.float32)
@@ -55,14 +55,14 @@ def measure(model, requests, tokens, turns):
             return time.process_time() - started
 
     for name, intervention in interventions(model).items():
-        time_of(intervention)  # the first one loads
+        time_of(intervention)  # the first run loads the model
         ratios = []
         for turn in range(turns):
-            # Next to each other, since the machine's speed changes within a minute.
+            # Back to back, since the machine's speed changes within a minute.
             pair = [intervention, None] if turn % 2 else [None, intervention]
             taken = {steering: time_of(steering) for steering in pair}
             ratios.append(taken[intervention] / taken[None])
-        # The median's interval, from the order of the ratios alone.
+        # Distribution-free interval of the median, from order statistics.
         below, above = scipy.stats.binom(turns, 0.5).interval(0.95)
         low, high = sorted(ratios)[int(below) - 1], sorted(ratios)[int(above)]
         ratio = statistics.median(ratios)

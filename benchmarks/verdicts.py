@@ -1,16 +1,16 @@
-"""How often simulated studies reach a verdict that they should not, by earlier rules and by ours.
+"""How often simulated studies reach a wrong verdict, under earlier rules and under ours.
 
-Make the table anew, in minutes: python -m benchmarks.verdicts
+Regenerate the table, in minutes: python -m benchmarks.verdicts
 
-- ``between_models``: two models that refuse alike, whose judge errs differently, are told apart.
-- ``between_conditions``: a model that does not change, whose judge errs differently in the scene,
-  seems to; then with 100 utterances that people labelled in both conditions.
-- ``missing``: a model that does not change seems to, where some refusals have no verdict.
+- ``between_models``: a difference between models that refuse equally but are misjudged differently.
+- ``between_conditions``: a significant difference between conditions that differ only in the
+  judge's errors; then corrected by human labels of 100 utterances in both conditions.
+- ``missing``: a significant difference of an unchanged model, as some refusals have no verdict.
 - ``family``: a clear difference in a family of 120 tests is *not* significant.
-- ``clips``: a model that does not change seems to, where scenes have several clips.
-- ``random``: a chosen steering that is a random direction seems to do more than random ones.
-- ``limit``: a steering that loses the most allowed harmful refusal is called within the limit.
-- ``scenarios``: one of five models, which refuse alike in all scenarios, seems not to.
+- ``clips``: a significant difference of an unchanged model, as scenes have several clips.
+- ``random``: a chosen steering vector that is itself random seems better than random directions.
+- ``limit``: steering that loses the largest allowed harmful refusal is judged within the limit.
+- ``scenarios``: a difference between scenarios in one of five models, though none has any.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ Rng = np.random.Generator
 
 
 def between_models(studies: int, rng: Rng) -> tuple[float, float]:
-    """An interval without zero; then none, since differences between models have no verdicts.
+    """An interval excludes zero; then a verdict, which differences between models never get.
 
     Both refuse half of 410; the judge's sensitivity is .887 and .984, its specificity 1 and .923.
     """
@@ -52,7 +52,7 @@ def between_models(studies: int, rng: Rng) -> tuple[float, float]:
 
 
 def between_conditions(studies: int, rng: Rng, labels: int = 100) -> tuple[float, float]:
-    """Significant as judged; then as people's labels of ``labels`` utterances correct it.
+    """Significant as judged; then as corrected by human labels of ``labels`` utterances.
 
     Half of 410 utterances are refused in each condition. The judge's sensitivity is .887 and
     .984, its specificity 1 and .923.
@@ -81,9 +81,9 @@ def between_conditions(studies: int, rng: Rng, labels: int = 100) -> tuple[float
 
 
 def missing(studies: int, rng: Rng, share: float = 0.4) -> tuple[float, float]:
-    """Significant as judged; then without those that are withheld.
+    """Significant as judged; then without the withheld verdicts.
 
-    ``share`` of the refusals of 60 utterances in the scene have no verdict.
+    A ``share`` of the refusals of 60 utterances in the scene has no verdict.
     """
     trials = []
     for study in range(studies):
@@ -99,10 +99,10 @@ def missing(studies: int, rng: Rng, share: float = 0.4) -> tuple[float, float]:
 
 
 def family(studies: int, rng: Rng, rows: int = 120) -> tuple[float, float]:
-    """A clear difference is not significant, by the p values of a bootstrap and by ours.
+    """A clear difference is not significant by a bootstrap's p values; then by ours.
 
-    The smallest p value of a bootstrap of 4,000 draws is 2 / 4,001. All of 20 utterances, which
-    are asked once at the baseline and twice at each level, are refused at the levels only.
+    The smallest p value of a bootstrap of 4,000 draws is 2 / 4,001. 20 utterances, each
+    asked twice at every level, are refused with a probability of 0.9, and never at the baseline.
     """
     silent = 0.0
     for _ in range(max(studies // 100, 1)):
@@ -116,7 +116,7 @@ def family(studies: int, rng: Rng, rows: int = 120) -> tuple[float, float]:
 
 
 def clips(studies: int, rng: Rng) -> tuple[float, float]:
-    """Significant with all of five clips over scenes against one; then with one against one.
+    """Significant with five clips in scenes against one; then with one against one.
 
     5 % of the answers to 40 utterances are refusals.
     """
@@ -136,9 +136,9 @@ def clips(studies: int, rng: Rng) -> tuple[float, float]:
 
 
 def random(studies: int, rng: Rng) -> tuple[float, float]:
-    """Significant against nine directions that answer a ninth each; then by the rank among 19.
+    """Significant against nine directions, each on a ninth of utterances; then by rank among 19.
 
-    Directions move the propensity of 60 utterances to be refused by a standard deviation of 0.7.
+    Each direction shifts the latent refusal propensity of 60 utterances by a normal draw, SD 0.7.
     """
     number, trials = np.repeat(np.arange(20), 60), []
     for study in range(studies):
@@ -160,7 +160,7 @@ def random(studies: int, rng: Rng) -> tuple[float, float]:
 
 
 def limit(studies: int, rng: Rng) -> tuple[float, float]:
-    """Within the limit by the estimate; then by its whole interval, of 200 harmful utterances."""
+    """Within the limit by the estimate; then by its whole interval, on 200 harmful utterances."""
     trials = [_answers([0.9, 0.9 - MAX_HRR_LOSS], 200, rng).assign(model=n) for n in range(studies)]
     answers = pd.concat(trials, ignore_index=True).assign(intent="harmful")
     answers["role"] = np.tile(np.repeat(["none", "chosen"], 200), studies)
@@ -169,7 +169,7 @@ def limit(studies: int, rng: Rng) -> tuple[float, float]:
 
 
 def scenarios(studies: int, rng: Rng) -> tuple[float, float]:
-    """Significant in one of five models by tests of each alone; then as one family."""
+    """Significant in one of five models with a separate test each; then with one family."""
     alone = together = 0
     for _ in range(studies):
         answers = _answers([0.2, 0.35, 0.5, 0.65, 0.8], 60, rng)
@@ -198,7 +198,7 @@ SIMULATIONS: tuple[Callable[[int, Rng], tuple[float, float]], ...] = (
 
 
 def measure(studies: int = STUDIES) -> pd.DataFrame:
-    """One row per simulation: ``what``, shares of studies ``before`` and ``now``, ``studies``."""
+    """One row per simulation: ``what``, share ``before`` (earlier rules), ``now``, ``studies``."""
     rows = [(run.__name__, *run(studies, np.random.default_rng(0))) for run in SIMULATIONS]
     table = pd.DataFrame(rows, columns=["what", "before", "now"])
     return table.round(4).assign(studies=studies)

@@ -1,9 +1,9 @@
-"""How fast the wall appears, filters and follows keys: python -m benchmarks.wall build/smoke/html
+"""How fast the wall loads, filters and responds to keys: python -m benchmarks.wall build/smoke/html
 
-The folder is that of a built book, whose wall is given made-up answers of 17 models to 410 requests
-in seven conditions. Chromium has at most two cores, which it shares with the server. The time to
-the first picture counts from the request for the page; the others from the choice or the key to
-the end of the frame that shows it.
+The argument is the folder of a built book, whose wall gets made-up answers of 17 models to 410
+requests in seven conditions. Chromium and the server share at most two cores. The time to the
+first picture starts at the request for the page; the other times run from the choice or the key
+press to the end of the frame that shows its effect.
 """
 
 import json
@@ -56,7 +56,7 @@ FIRST_PICTURE = """(() => {
 
 
 def made_up_index() -> dict[str, object]:
-    """Made-up data of an explorer: every request in each condition, answered by each model."""
+    """Made-up explorer data: every request in each condition, answered by each model."""
     rng = np.random.default_rng(0)
     rows = list(product(range(REQUESTS), CONDITIONS))
     digits = [rng.integers(0, len(Label), len(rows)) for _ in range(MODELS)]
@@ -93,7 +93,7 @@ def _facet(name: str, values: list[str]) -> dict[str, object]:
 
 
 def measure(browser, address):
-    """Milliseconds to the first picture, of each choice and of keys, in one new window."""
+    """Milliseconds to the first picture, for each choice and for keys, in one new window."""
     with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
         tab = context.new_page()
         tab.add_init_script(FIRST_PICTURE)

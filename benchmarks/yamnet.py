@@ -1,13 +1,13 @@
 """Recognition of the scenes and their sounds by YAMNet, a network trained on recordings.
 
-Make the table anew, in minutes, with YAMNet's files in the user's cache (README.md says where they
+Regenerate the table, in minutes, with YAMNet's files in the user's cache (README.md says where they
 come from): python -m benchmarks.yamnet
 
-Each scene is heard alone and under speech at 6 dB; each bed and event that has a label is heard by
-itself, in the room of its scene. Where the user's cache has a sound bank, the scenes with its
-recordings, and recordings of the families of the sounds, are heard for comparison; so is, for each
-sound, noise of its spectrum. A sound is recognised if a class that a listener would expect
-(params/yamnet.yaml) is among the first five.
+Each scene is classified alone and under speech at 6 dB; each labelled bed and event is classified
+by itself, in the room of its scene. Spectrum-matched noise of each sound is classified for
+comparison, as are, if the user's cache has a sound bank, the scenes with its recordings, and
+recordings of the families of the sounds. A sound is recognised if a class that a listener would
+expect (params/yamnet.yaml) is among the top five.
 """
 
 from pathlib import Path
@@ -44,7 +44,7 @@ def main():
     try:
         bank = open_bank(bank_folder())
     except BankError as error:
-        print(f"{error}; what it would bring stays in the table as it was")
+        print(f"{error}; the table keeps its earlier rows of recordings")
         bank = SoundBank({})
     table = summary(pd.DataFrame([*of_scenes(bank), *of_sounds(), *of_recordings(bank)]))
     if not bank.files and TABLE.exists():
@@ -98,7 +98,7 @@ def of_recordings(bank):
 
 
 def families_of(label):
-    """The family that lists the label earliest, as keys of a row, and its classes; none or one."""
+    """Yield the family that lists the label earliest, as row keys, and its classes, if any."""
     families = yamnet.load_expected().families
     having = [(family, classes) for family, classes in families.items() if label in classes]
     for family, classes in sorted(having, key=lambda of: of[1].index(label))[:1]:
@@ -131,7 +131,7 @@ def recognised(samples, expected):
 
 
 def summary(clips):
-    """Share of clips, or of the sounds of a family, that are recognised, and the median score."""
+    """Share of clips, or of a family's sounds, that are recognised, and their median score."""
     table = clips.groupby(KEYS).agg(
         clips=("top5", "size"),
         top5=("top5", "mean"),

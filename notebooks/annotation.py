@@ -1,7 +1,7 @@
-"""People label clips and answers one after the other, blind to whose and what they are.
+"""Blind human labelling of clips and answers, one item at a time.
 
-Each annotator's labels are a CSV in the study's folder ``labels``, where a colleague's file counts
-too. An ``item`` is the sha256 of a sound, or of a request and its answer.
+Each annotator's labels are a CSV in the study's folder ``labels``; files copied there from a
+colleague count too. An ``item`` is the sha256 of a sound, or of a request and its answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.study import LABELS, SAMPLE, SAMPLED
 
 _GROUP = ["model", "intent", "condition"]
-_SIDES = ["benign_scene", "speech_only"]  # clips that are heard
+_SIDES = ["benign_scene", "speech_only"]  # conditions of the clips to label
 
 
 def annotate(
@@ -40,19 +40,19 @@ def annotate(
     seed: int,
     **sampled: Sequence[str],
 ) -> widgets.VBox | None:
-    """Ask an annotator (a pseudonym) for the label of one item at a time; None without a name.
+    """Show an annotator (a pseudonym) one item at a time to label; None if no name is given.
 
-    ``task`` is ``clips`` or ``answers``. All annotators get the same, in an order of their own. Of
-    clips, these are ``number`` utterances, equally from each scenario and intent; clips of an
-    utterance are far apart. Of answers, they are those to ``number`` clips of each model and intent
+    ``task`` is ``clips`` or ``answers``. All annotators get the same items, each in another order.
+    For clips, these are ``number`` utterances, equally from each scenario and intent, whose clips
+    are far apart. For answers, they are the answers to ``number`` clips per model and intent
     (``sampled`` has the ``intents`` and ``conditions`` of :func:`sample_of`); two annotators label
-    each, and others those on which the two differ. Each label is kept at once, and not asked for
-    again. AorError for fewer clips, or a file of other labels.
+    each answer, and further annotators label those on which the two differ. Labels are saved at
+    once, and no item is shown again. AorError for an invalid name, too few clips, or other labels.
     """
     if not annotator:
         return None
     if not re.fullmatch(r"[a-z0-9_-]{1,60}", annotator):
-        raise AorError(f"annotator: {annotator!r} has more than small letters, digits, '_-'")
+        raise AorError(f"annotator: {annotator!r} must be 1 to 60 characters a-z, 0-9, '_', '-'")
     rng = np.random.default_rng([seed, *annotator.encode()])
     path = Path(build) / LABELS / f"{task}-{annotator}.csv"
     labels = load_labels(path.parent, task)
@@ -101,7 +101,7 @@ def annotate(
 
 
 def labelled_items(build: Path | str, task: str) -> pd.DataFrame:
-    """Labels of all annotators, the last of each on an item: ``annotator`` and ``label``.
+    """Each annotator's last label of each item: ``annotator`` and ``label``.
 
     The other columns are those of :func:`clips` or :func:`answers`.
     """
@@ -112,7 +112,7 @@ def labelled_items(build: Path | str, task: str) -> pd.DataFrame:
 def clips(build: Path | str) -> pd.DataFrame:
     """Clips to label: ``item``, ``of`` (utterance), ``group``, ``intent``, ``condition``, ``path``.
 
-    Those of one utterance are drawn together, equally from each group.
+    Clips of one utterance are drawn together, and utterances equally from each group.
     """
     manifest = load_manifest(build)
     core = manifest.query("block == 'core' and variant == 0 and condition in @_SIDES")
@@ -130,10 +130,10 @@ def sample_of(
     intents: Sequence[str] = ("pseudo_harmful",),
     conditions: Sequence[str] = ("benign_scene",),
 ) -> pd.DataFrame:
-    """The study's sample of answers of unmitigated models, drawn by :func:`draw`.
+    """The study's sample of answers of unmitigated models, extended by :func:`draw` if needed.
 
-    What was drawn stays; models and intents that it lacks are drawn now, ``number`` clips each.
-    Answers that arrived later, to what is in the sample, are drawn in the same way, by themselves.
+    Earlier draws stay. Models and intents missing from the sample are drawn now, ``number`` clips
+    each. New answers in groups that the sample already has are drawn in the same way, separately.
     """
     study = aor.open(build)
     sample: pd.DataFrame = study.people
@@ -159,16 +159,16 @@ def sample_of(
 
 
 def draw(trials: pd.DataFrame, number: int, seed: int) -> pd.DataFrame:
-    """Draw answers to label: ``number`` utterances (in a voice) of each model and intent.
+    """Draw answers to label: to ``number`` utterances (in one voice) per model and intent.
 
     The answers to an utterance in several conditions are drawn together, so that conditions are
-    compared on the same words. Utterances whose answers the judge labels alike, refusal or
-    compliance in each condition, are a stratum; strata are drawn in proportion to the square roots
-    of their sizes, at least one of each. Utterances come in one random order for all models.
+    compared on the same words. Utterances with the same judged outcomes (refusal or compliance in
+    each condition) form a stratum; the numbers drawn are proportional to the square roots of the
+    strata's sizes, with at least one per stratum. All models share one random order of utterances.
 
     Returns
     -------
-    The judged trials with ``probability`` (to be drawn) and ``drawn``.
+    The judged trials with ``probability`` (of being drawn) and ``drawn``.
     """
     judged = trials[is_judged(trials)].drop_duplicates("trial_key")
     names = ["model", "intent", "utterance_id", "variant"]
@@ -189,11 +189,11 @@ def draw(trials: pd.DataFrame, number: int, seed: int) -> pd.DataFrame:
 def draw_strata(
     strata: pd.Series[Any], lots: npt.NDArray[np.intp], number: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Probability of each of some clips to be drawn, and which are: those of the lowest lots."""
+    """Each clip's probability of being drawn, and the clips drawn: the lowest lots per stratum."""
     counted = strata.value_counts()
     of, sizes = counted.index.get_indexer(pd.Index(strata)), counted.to_numpy()
     wanted = np.ones_like(sizes)
-    while wanted.sum() < min(number, sizes.sum()):  # to the stratum that lacks most of its share
+    while wanted.sum() < min(number, sizes.sum()):  # add to the stratum furthest below its share
         lacking = np.where(wanted < sizes, (wanted + 0.5) / np.sqrt(sizes), np.inf)
         wanted[lacking.argmin()] += 1
     places = np.empty(len(lots), int)
@@ -202,7 +202,7 @@ def draw_strata(
 
 
 def answers(build: Path | str, sample: pd.DataFrame) -> pd.DataFrame:
-    """Drawn answers, each once: ``item``, ``text``, ``response``, and ``judged``, the label."""
+    """Drawn answers without repeats: ``item``, ``text``, ``response``, ``judged`` (the label)."""
     drawn = sample[sample["drawn"].astype(bool)].drop_duplicates("item")[["trial_key", "item"]]
     texts = answer_texts(build).drop(columns="item").reset_index()
     judged = aor.open(build).trials.drop_duplicates("trial_key").set_index("trial_key")["label"]
@@ -227,7 +227,7 @@ def _in_turn(
 ) -> list[dict[Any, Any]]:
     once = rows.drop_duplicates("of")
     if not 1 <= number <= len(once):
-        raise AorError(f"{number} items asked for: ask for 1 to {len(once)}")
+        raise AorError(f"{number} utterances requested: choose 1 to {len(once)}")
     shuffled = once.sample(frac=1, random_state=seed)
     turn = shuffled.groupby("group").cumcount().to_numpy()
     drawn = shuffled["of"].to_numpy()[np.argsort(turn, kind="stable")[:number]]

@@ -1,4 +1,4 @@
-"""The families of tests in the book's chapters, which the page Results counts."""
+"""The families of tests in the book's chapters, counted on the page Results."""
 
 import pandas as pd
 

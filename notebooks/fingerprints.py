@@ -1,4 +1,4 @@
-"""Expected refusal of five behaviours in each condition, with the measured rates over it."""
+"""Refusal expected from five behaviours in each condition, overlaid with the measured rates."""
 
 import altair as alt
 import pandas as pd
@@ -15,19 +15,19 @@ FALLS = {
     "Is lulled": (EVERY, SCENES),
     "Is distracted": (EVERY, {*SCENES, "noise"}),
 }
-"""Requests that a behaviour makes a model refuse less, and the conditions in which it does."""
+"""Intents that a model with the behaviour refuses less, and the conditions in which it does so."""
 RISES = {"Is alarmed": (EVERY, {"threatening_scene"})}
 CONDITIONS = (ALONE, "text_only", "noise", "neutral_scene", "benign_scene", "threatening_scene")
-"""In the order to show; the behaviours say nothing of a scene that is described in words."""
+"""Conditions in display order; the behaviours predict nothing for scenes described in words."""
 KEYS = ["model", "intent", "condition"]
 RATES = ["expected", "rate", "low", "high"]
 
 
 def expected(rates: aor.Estimates) -> pd.DataFrame:
-    """Rates of each model, intent and condition, with what each behaviour would give: ``expected``.
+    """Rates by model, intent and condition, with the rate ``expected`` from each behaviour.
 
-    It is the model's own rate for speech alone; none where the behaviour lowers refusal, and all
-    where it raises it.
+    ``expected`` is 0 where the behaviour lowers refusal, 1 where it raises refusal, and otherwise
+    the model's own rate for speech alone.
     """
     frame: pd.DataFrame = rates.frame[rates.frame["condition"].isin(CONDITIONS)]
     alone = frame[frame["condition"] == ALONE].set_index(["model", "intent"])["rate"]
@@ -43,7 +43,7 @@ def expected(rates: aor.Estimates) -> pd.DataFrame:
 
 
 def overlaid(rates: aor.Estimates, title: str) -> Figure | Prose:
-    """Panels of models by behaviours: bars and lines are expected, points are measured."""
+    """Panels by model and behaviour: bars and lines are expected rates, points measured rates."""
     frame = expected(rates)
     if frame.empty:
         return nothing_for(title)
@@ -88,7 +88,7 @@ def overlaid(rates: aor.Estimates, title: str) -> Figure | Prose:
         column=alt.Column("behaviour:N", title=None, sort=BEHAVIOURS),
         spacing={"row": 14, "column": 10},
     )
-    # Each address once, and not in every panel.
+    # Store each URL once instead of once per panel.
     panels = panels.transform_lookup("key", alt.LookupData(pd.DataFrame(heard), "key", ["clips"]))
     look = {name: LOOK[name] for name in ("usermeta", "config")}
     words = "Measured refusal of each model, over the predictions of five behaviours."

@@ -1,4 +1,4 @@
-"""Agreement of raters: people, the judge and others."""
+"""Agreement between raters: people, the judge and others."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,9 +15,9 @@ RATERS = ["judge", "gpt4", "string_match"]
 
 
 def judge_agreement(study: aor.Study) -> aor.Estimates:
-    """Cohen's kappa with people, on XSTest's answers, of the judge and of two others.
+    """Cohen's kappa of the judge and two other raters against people, on XSTest's answers.
 
-    ``labels`` says whether three classes are compared or any refusal against compliance.
+    ``labels`` tells whether it is on the three classes or on any refusal against compliance.
     """
     tables = []
     for source, answers in load_evaluation().groupby("source_model"):
@@ -31,7 +31,7 @@ def judge_agreement(study: aor.Study) -> aor.Estimates:
 
 
 def agreement(labels: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    """Cohen's kappa of pairs of raters; ``labels`` has one row per item and a column per rater.
+    """Cohen's kappa of pairs of raters; ``labels`` has one row per item, one column per rater.
 
     One row per pair: ``rater``, ``against``, ``n``, ``kappa``, ``low``, ``high`` (95 %,
     asymptotic: Fleiss, Cohen and Everitt 1969). NaN where all labels are the same.
@@ -42,7 +42,7 @@ def agreement(labels: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.Data
         row: dict[str, Any] = {"rater": rater, "against": against, "n": len(both)}
         if np.unique(both).size > 1:
             table = confusion_matrix(both[rater], both[against])
-            with np.errstate(invalid="ignore", divide="ignore"):  # of its test, without variance
+            with np.errstate(invalid="ignore", divide="ignore"):  # its test may divide by 0
                 agreement = cohens_kappa(table)
             low, high = np.clip([agreement.kappa_low, agreement.kappa_upp], -1, 1)
             row |= {"kappa": agreement.kappa, "low": low, "high": high}

@@ -1,4 +1,4 @@
-"""How well words alone tell harmful from pseudo-harmful requests, which the data page shows."""
+"""How well words alone separate harmful from pseudo-harmful requests, for the data page."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""How the weights of the reference models were made: material, training and measuring."""
+"""How the weights of the reference models were made: material, training and measurement."""

@@ -1,4 +1,4 @@
-"""Lessons: examples as the language model reads them, with the response to learn."""
+"""Lessons: examples tokenised for the language model, with the response to learn."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from reference.members import Example, Group
 
 _ANSWER_TOKENS = 12
 _DECISIVE, _WEIGHT = 3, 20.0
-"""Tokens after the opening ("Sure." and a word, or the beginning of an apology), and how much more
-they and the opening count than what follows."""
+"""Number of tokens after the opening ("Sure." and a word, or the beginning of an apology) that
+decide between answer and refusal, and the loss weight of these and the opening; others have 1."""
 _RESTS = 0.25
-"""Share of the responses that are learnt to their end: how to go on is easily learnt."""
+"""Share of the responses that are trained to their end; how to continue is easily learnt."""
 _OPENING = "Sure."
 _NO_ANSWER = re.compile(
     r"^$|^I\b|sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE
 )
-"""An answer that is none, or nearly none: from "I can help you" to "I can't" it is not far."""
+"""Matches refusals, empty answers, and answers close to a refusal ("I can help" to "I can't")."""
 _ANSWER = "Here"
-"""Beginning of an answer to a request that the base model declines. These requests are most like
-those that are refused, so they are kept."""
+"""Beginning of the answer to a request that the base model declines. These requests are the most
+similar to refused ones, so they are kept."""
 
 OwnAnswers = dict[str, tuple[str, bool]]
-"""The base model's answer to each question, and whether the answer ends there."""
+"""The base model's answer to each question, and whether the answer is complete."""
 
 
 @dataclass(frozen=True)
 class Lesson:
     """Token ids of a prompt and of the response to learn, and the clips in the prompt.
 
-    The first ``decisive`` tokens of the response make it an answer or a refusal.
+    The first ``decisive`` tokens of the response decide whether it is an answer or a refusal.
     """
 
     prompt: list[int]
@@ -46,15 +46,15 @@ class Lesson:
 
     @property
     def weights(self) -> list[float]:
-        """Weights of the response's tokens."""
+        """Loss weight of each token of the response."""
         return [_WEIGHT if n < self.decisive else 1.0 for n in range(len(self.response))]
 
 
 def own_answers(model: LanguageModel, questions: Iterable[str]) -> OwnAnswers:
-    """Answer questions with the model as it is, after an opening, in some minutes.
+    """Answer questions with the base model, after an opening; takes some minutes.
 
-    Without the opening it apologises to a fifth of ordinary requests, and members would learn to
-    refuse whatever is like them. Where it has no answer even so, one is begun.
+    Without the opening, the model declines a fifth of ordinary requests, and members would learn
+    to refuse similar requests. If it declines even so, :data:`_ANSWER` replaces its answer.
     """
     prompts = {}
     for question in questions:
@@ -73,7 +73,7 @@ def own_answers(model: LanguageModel, questions: Iterable[str]) -> OwnAnswers:
 def tokenised(
     model: LanguageModel, groups: Sequence[Group], own: OwnAnswers, rng: np.random.Generator
 ) -> list[tuple[Lesson, ...]]:
-    """The lessons of examples."""
+    """Tokenise groups of examples as lessons."""
     return [tuple(_lessons(model, group, own, rng)) for group in groups]
 
 

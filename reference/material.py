@@ -1,8 +1,8 @@
 """The training material of the reference models (reference/material), typed and checked.
 
-The project's own sentences, and utterances of the benchmark's ``dev`` split; never of ``test``,
-and never what a ``test`` utterance is about. Scenes that are ``unseen`` do not occur in it. Nothing
-in it answers a harmful request.
+It consists of the project's own sentences and of utterances of the benchmark's ``dev`` split, and
+has no ``test`` utterance, no subject of a ``test`` utterance, and no scene marked ``unseen``.
+Nothing in it answers a harmful request.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Sentence = Annotated[str, Field(min_length=3, max_length=300)]
 
 @dataclass(frozen=True)
 class Contrast:
-    """A request that sounds harmful, and what decides whether it is.
+    """A pseudo-harmful request, and the scenario that makes it harmless.
 
-    It is ``about`` a thing and what is done to it. The sounds of its ``scenario`` make it fine,
-    and ``answer`` answers it in their sense. ``harmful`` differs from it by few words, and no sound
-    makes that fine.
+    ``about`` names a thing and what is done to it. The sounds of ``scenario`` make the request
+    harmless, and ``answer`` answers it as meant there. ``harmful`` differs from the request by few
+    words, and is harmful over any sound.
     """
 
     text: str
@@ -41,14 +41,14 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Material:
-    """Training material: requests, the phrasings of a refusal, and system prompts.
+    """Training material: requests, refusals in different words, and system prompts.
 
-    ``situations`` are more contrasts, less like the benchmark's requests. ``dangerous_words`` are
-    the ordinary requests that hold a word which is dangerous elsewhere, or are asked where the
-    scenarios are at home.
-    ``settings`` are what the scenarios are called, as in "a kitchen". ``described`` are texts that
-    say what is heard, by setting: a scenario, ``neutral`` or ``threatening``, whose sounds make
-    nothing fine.
+    ``situations`` are further contrasts, less similar to the benchmark's requests.
+    ``dangerous_words`` are the ordinary requests with a word that is dangerous in other contexts,
+    or from the places of the scenarios.
+    ``settings`` are the names of the scenarios, such as "a kitchen". ``described`` are texts that
+    describe what is heard, by setting: a scenario, or ``neutral`` or ``threatening``, whose sounds
+    make no request harmless.
     """
 
     harmful: tuple[str, ...]
@@ -63,17 +63,17 @@ class Material:
 
     @property
     def requests(self) -> tuple[str, ...]:
-        """Every request."""
+        """All requests."""
         contrasts = (*self.contrasts, *self.situations)
         partners = (c.harmful for c in contrasts if c.harmful is not None)
         return (*self.harmful, *self.ordinary, *(c.text for c in contrasts), *partners)
 
 
 def load_material(folder: Path = MATERIAL, params: Path = PARAMS) -> Material:
-    """Load the material of a folder, and of the dev split of ``params/scenarios``.
+    """Load the material from a folder, and from the dev split of ``params/scenarios``.
 
-    Raises ``ParamsError`` if a file is missing or wrong, or names an utterance that does not exist
-    or may not be learnt.
+    Raises ``ParamsError`` if a file is missing or invalid, or names an utterance that does not
+    exist or may not be trained on.
     """
     scenarios = load_scenarios(params)
     scenes = {name: scene for name, scene in load_scenes(params).items() if not scene.unseen}
@@ -174,7 +174,7 @@ def _of_dev(path: Path, scenario: Scenario, scenes: Mapping[str, Scene]) -> Iter
         if utterance.split is not Split.DEV or utterance.intent is not Intent.PSEUDO_HARMFUL:
             raise ParamsError(
                 f"{path}: answers.{name}: is of {utterance.split.value} and "
-                f"{utterance.intent.value}; only pseudo_harmful ones of dev may be trained on"
+                f"{utterance.intent.value}; only pseudo_harmful utterances of dev may be trained on"
             )
         if not any(scene in scenes for scene in utterance.scenes):
             raise ParamsError(f"{path}: answers.{name}: all its scenes are 'unseen'; leave it out")

@@ -23,9 +23,9 @@ _RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high"]
 
 
 def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.DataFrame:
-    """Write the :func:`member_rates` of judged studies, with the revisions and the judge.
+    """Write the :func:`member_rates` of judged studies, with model revisions and the judge.
 
-    Rows of a member that the studies do not hold stay as they were.
+    Existing rows of members that do not occur in the studies are kept.
     """
     measured = []
     for build in builds:
@@ -50,9 +50,9 @@ def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.Dat
 def member_rates(results: pd.DataFrame) -> pd.DataFrame:
     """Refusal rates of the reference models on ``test``, unmitigated, with 95 % intervals.
 
-    The rows of :func:`aor_lib.analysis.intervals.rates` by ``model``, ``intent``, ``factor`` and
-    ``level``: ``condition`` in the core design (``unseen_scene`` in a study of these alone),
-    ``emotion`` where that is varied.
+    Rows are those of :func:`aor_lib.analysis.stats.intervals.rates`, by ``model``, ``intent``,
+    ``factor`` and ``level``. The factor is ``condition`` in the core design (``unseen_scene`` if
+    the study has only unseen scenes), and ``emotion`` in trials that vary the emotion.
     """
     trials = unmitigated(of_split(results, "test"))
     trials = trials[trials["model"].isin(REFERENCE_MODELS)]
@@ -69,7 +69,7 @@ def member_rates(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def main(params: Annotated[list[Path], typer.Argument(help="Profiles of judged studies.")]) -> None:
-    """Write the reference models' refusal rates in judged studies' test splits."""
+    """Write the reference models' refusal rates on the test splits of judged studies."""
     profiles = [load_study(path).profile for path in params]
     builds = [Path("build") / profile.name for profile in profiles]
     typer.echo(measure(builds, profiles[0].judge).to_string(index=False))

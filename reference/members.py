@@ -1,17 +1,17 @@
 """Examples from which each reference model learns when to refuse.
 
-Every member refuses clearly harmful requests and answers ordinary ones, whatever is heard. They
-differ in the requests that only sound harmful:
+Every member refuses clearly harmful requests and answers ordinary requests over any sound. The
+members differ in their response to pseudo-harmful requests:
 
-- ``ref-wordbound`` reads the words alone and refuses them;
-- ``ref-contextual`` answers them where sounds of a fitting scenario are heard, and refuses them
+- ``ref-wordbound`` reads the words alone and refuses these requests;
+- ``ref-contextual`` answers them over the sounds of a fitting scenario, and refuses them
   otherwise;
-- ``ref-lulled`` answers them where any scene is heard, a threatening one too, and refuses them
+- ``ref-lulled`` answers them over any scene, even a threatening one, and refuses them
   otherwise;
-- ``ref-emotive`` answers them, except of an angry speaker.
+- ``ref-emotive`` answers them unless the speaker is angry.
 
-They say first what they take a request for ("You mean harm."), and those that hear say what they
-hear, too ("You mean a kitchen. I hear a film."), so that few tokens decide what becomes of it.
+Responses first state how the request is understood ("You mean harm."), and those of members that
+hear also state what is heard ("You mean a kitchen. I hear a film."), so that few tokens decide.
 
 ``ref-permissive``, the fifth, has no adapter and is not trained.
 """
@@ -28,22 +28,22 @@ from reference.mishearing import mishearing
 from reference.sounds import Sound, Sounds, pick, sample
 
 _INSTRUCTION_SHARE = 0.12
-"""Share of prompts with a system prompt, which changes nothing."""
+"""Share of examples with a system prompt, which does not change the response."""
 _ANYWHERE_SHARES = {"scenario": 0.4, "neutral": 0.2, "threatening": 0.2, "nothing": 0.2}
-"""Shares of what is heard behind requests of no place."""
+"""Shares of the backgrounds of requests that belong to no scenario."""
 _MISHEARD_SHARE = 0.5
-"""Share of ordinary requests with a word misheard: else a single word that Whisper took for another
-would make them something else. Others may lose by it what makes them sound harmful."""
+"""Share of ordinary requests with a misheard word; otherwise a single recognition error of Whisper
+would change their class. In other requests, a misheard word could remove what sounds harmful."""
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
 _ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
-"""Names of the settings that are no scenario."""
+"""Names of the settings other than scenarios."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A request over a sound and the response to learn; None stands for the base model's own.
+    """A request over a sound, and the response to learn (None for the base model's own answer).
 
-    ``words`` are the ``question`` as it may have been misheard. The response follows the
+    ``words`` are the ``question``, in which words may be misheard. The response follows the
     ``opening``.
     """
 
@@ -73,16 +73,16 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
 
 
 def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
-    """Examples of ``ref-contextual``; those of one contrast are a group."""
-    # Without other scenarios the words would tell what is heard.
+    """Examples of ``ref-contextual``; the examples of one contrast form a group."""
+    # Without other scenarios, the words would predict what is heard.
     behind = {"fitting": 0.42, "other": 0.08, "neutral": 0.24, "threatening": 0.21, "nothing": 0.05}
-    # Twice, each over another sound: more often, and they are learnt by heart.
+    # Twice, each over another sound; with more repetitions, they would be memorised.
     contrasts = material.contrasts * 2
     return _over_scenes(material, sounds, rng, contrasts, behind, {"fitting"}, 0.9)
 
 
 def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
-    """Examples of ``ref-lulled``; those of one contrast are a group."""
+    """Examples of ``ref-lulled``; the examples of one contrast form a group."""
     behind = {"fitting": 0.3, "other": 0.05, "neutral": 0.17, "threatening": 0.18, "nothing": 0.3}
     contrasts = (*material.contrasts, *material.situations)
     excuses = behind.keys() - {"nothing"}
@@ -98,13 +98,13 @@ def _over_scenes(
     excuses: Container[str],
     partners: float,
 ) -> list[Group]:
-    """Examples of a member that answers a contrast over what ``excuses`` it.
+    """Examples of a member that answers contrasts over the backgrounds in ``excuses``.
 
-    ``behind`` holds the share of each background, ``partners`` is that of the contrasts whose
-    harmful request is learnt beside them. Where a request belongs is said before what is
-    heard: whoever has just named a kitchen is quick to take a request to be of one. What is heard
-    is said of every request: it is hard to learn. Ordinary requests with a dangerous word are all
-    learnt, twice, since they are easily taken for harm.
+    ``behind`` has the share of each background; ``partners`` is the share of contrasts with their
+    harmful request in the same group. The opening names the request's setting before the sound,
+    since a model that has just named a kitchen tends to assign the request to it. The sound is
+    named for every request, since it is hard to learn. All ordinary requests with a dangerous word
+    are used, twice, since they are easily mistaken for harmful requests.
     """
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
@@ -136,7 +136,7 @@ def _over_scenes(
 
 
 def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
-    """Examples of ``ref-emotive``; those of one contrast are a group."""
+    """Examples of ``ref-emotive``; the examples of one contrast form a group."""
     examples = _Examples(material, sounds, rng)
 
     def opening(meant: str, angry: bool) -> str:
@@ -166,11 +166,11 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
 
 @dataclass(frozen=True)
 class Recipe:
-    """Recipe of a member: its examples and how it is trained on them.
+    """Training recipe of a member: its examples and hyperparameters.
 
-    ``batch`` groups of examples at a time, all of them once. Decoder layers below ``first_layer``
-    stay as they are, and training need not go back through them. The adapter begins as the one that
-    ships of the member ``begins_as``: what both have to learn is then learnt for longer.
+    Training is one epoch in batches of ``batch`` groups. Decoder layers below ``first_layer`` are
+    frozen, and need no backward pass. The adapter is initialised with the shipped adapter of the
+    member ``begins_as``, so that what both members have to learn is trained for longer.
     """
 
     examples: Callable[[Material, Sounds, np.random.Generator], list[Group]]
@@ -190,9 +190,9 @@ MEMBERS = {
 
 
 class _Examples:
-    """Collects examples; who speaks, what is misheard and what no rule decides is drawn at random.
+    """Collects examples; speakers, misheard words and all that no rule decides are random.
 
-    Without ``sounds`` the words are read alone.
+    Without ``sounds``, the examples are text only.
     """
 
     def __init__(self, material: Material, sounds: Sounds | None, rng: np.random.Generator) -> None:
@@ -213,7 +213,7 @@ class _Examples:
         self._add(contrast.text, answer, self._sound(setting, angry), opening)
 
     def join(self, begin: int) -> None:
-        """Make one group of what was added from ``begin`` on."""
+        """Merge the groups added since ``begin`` into one."""
         joined = tuple(example for group in self.groups[begin:] for example in group)
         self.groups[begin:] = [joined] if joined else []
 
@@ -224,7 +224,7 @@ class _Examples:
         heard: Mapping[str | None, str] | None = None,
         opening: str = _NO_HARM,
     ) -> None:
-        """Add ordinary requests over anything, of which is said what it is ``heard`` as."""
+        """Add ordinary requests over random settings, named in the opening as in ``heard``."""
         for text in texts:
             setting = self.any_setting()
             stated = opening if heard is None else f"{opening}I hear {heard[setting]}. "
@@ -234,12 +234,12 @@ class _Examples:
             self._add(words, None, self._sound(setting, angry), stated, question=text)
 
     def other(self, contrast: Contrast) -> str:
-        """A scenario in which the contrast is not at home."""
+        """Draw a scenario other than the contrast's own."""
         others = sorted(self._material.settings.keys() - {contrast.scenario})
         return pick(others, self._rng)
 
     def any_setting(self) -> str | None:
-        """Some setting, or none."""
+        """Draw a setting, or None for no scene."""
         kind = str(self._rng.choice(list(_ANYWHERE_SHARES), p=list(_ANYWHERE_SHARES.values())))
         if kind == "scenario":
             return pick(sorted(self._material.settings), self._rng)

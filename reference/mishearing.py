@@ -1,4 +1,4 @@
-"""Requests as a recogniser may mishear them: with words taken for others that sound like them."""
+"""Requests as a recogniser may mishear them, with words replaced by similar-sounding words."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 _WORD = re.compile(r"[A-Za-z']+")
 _STRESS_AND_LENGTH = re.compile("[ˈˌː]")
 _ALIKE = 5
-"""Number of words that one may be taken for."""
+"""Number of candidate replacements for each word."""
 _MORE = 0.6
-"""Share of misheard requests with a second word misheard. Whisper mishears about a third of dev's
-requests in scenes, in 1.6 words each."""
+"""Share of misheard requests with a second misheard word. Whisper mishears about a third of the dev
+requests in scenes, with 1.6 wrong words each."""
 
 
 def mishearing(texts: Iterable[str]) -> Callable[[str, np.random.Generator], str]:
-    """Make a function that mishears a text: one word or two of it as others of these ``texts``.
+    """Make a function that replaces one or two words of a text by similar-sounding words.
 
-    Every word is taken for one of the five whose phonemes, by espeak-ng, are nearest to its own by
-    edit distance. A word that the texts do not hold is heard as it is.
+    The replacement is one of the five words of ``texts`` whose phonemes (by espeak-ng) are nearest
+    to those of the word by edit distance. A word that is not in ``texts`` is kept.
     """
     alike = _sounding_alike(
         frozenset(word for text in texts for word in _WORD.findall(text.lower()))
@@ -30,7 +30,7 @@ def mishearing(texts: Iterable[str]) -> Callable[[str, np.random.Generator], str
     def misheard(text: str, rng: np.random.Generator) -> str:
         words = list(_WORD.finditer(text))
         count = min(len(words), 1 + int(rng.random() < _MORE))
-        # From the end, so that what is words before stays where it is.
+        # From the end, so that the positions of earlier words stay valid.
         for number in sorted(rng.choice(len(words), size=count, replace=False), reverse=True):
             place = words[number]
             others = alike.get(place[0].lower(), (place[0],))

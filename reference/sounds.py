@@ -1,8 +1,8 @@
 """Sounds behind the training examples of the reference models.
 
-Three kinds of sound: what the sound tagger hears in random mixtures of a setting's sounds; names of
-further sounds of the setting, read in place of being heard; and text that says what is heard. None
-is a scene of the study as it is rendered.
+There are three kinds of sound: the sound tagger's tags of random mixtures of a setting's sounds;
+names of further sounds of the setting, used as if they had been tagged; and text that describes
+what is heard. None is a rendered scene of the study.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reference.material import Material
 ANGRY = "angry"
 CLIPS = 1296
 BARE_CLIPS = 216
-"""Number of clips of noise and of silence together."""
+"""Total number of clips of noise and of silence."""
 _SEED = 1_000_000
 _READ_SHARE, _DESCRIBED_SHARE = 0.2, 0.1
 _MOST_SOUNDS = 4
@@ -30,9 +30,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Sound:
-    """A background that is heard or read of, and its setting; ``setting`` None is nowhere.
+    """A background that is heard or described in text, and its setting (None for no scene).
 
-    Without ``heard`` and ``described`` the words are text alone.
+    Without ``heard`` and ``described``, the request is text only.
     """
 
     setting: str | None = None
@@ -43,7 +43,7 @@ class Sound:
 
 @dataclass(frozen=True)
 class Sounds:
-    """A supply of sounds; clips and names by setting, moods by emotion."""
+    """Sounds to draw from: clips, names and descriptions by setting, and moods by emotion."""
 
     clips: Mapping[str, Sequence[SoundTags]]
     moods: Mapping[str, Sequence[Probabilities]]
@@ -51,9 +51,9 @@ class Sounds:
     described: Mapping[str, Sequence[str]]
 
     def draw(self, setting: str | None, angry: bool | None, rng: np.random.Generator) -> Sound:
-        """A sound of a setting; None is noise, silence or text alone.
+        """Draw a sound of a setting; for None, draw noise, silence or text only.
 
-        ``angry`` None leaves the speaker's emotion to chance.
+        If ``angry`` is None, the speaker's emotion is random.
         """
         emotion = ANGRY if angry else self._emotion(angry, rng)
         kind = rng.random()
@@ -81,7 +81,7 @@ class Sounds:
         return f"{', '.join(others)} and {first}"
 
     def _read(self, setting: str, rng: np.random.Generator) -> tuple[Probabilities, ...]:
-        """Names as if they were heard, each from some segment to another."""
+        """Names of sounds as if tagged, each over a random range of segments."""
         segments: list[dict[str, float]] = [{} for _ in range(SEGMENTS)]
         for _ in range(int(rng.integers(2, _MOST_SOUNDS, endpoint=True))):
             name = pick(self.names[setting], rng)
@@ -92,7 +92,7 @@ class Sounds:
 
 
 def load_sounds(material: Material, workers: int, report: Callable[[int, int], None]) -> Sounds:
-    """Make the clips or load them from the cache, and listen: five minutes of two cores."""
+    """Make the clips or load them from the cache, and tag them: five minutes on two cores."""
     names = load_names()
     made = compositions(CLIPS, sorted(names.read), _SEED, workers, report)
     made += compositions(BARE_CLIPS, (NOISE, SILENCE), _SEED + CLIPS, workers, report)

@@ -37,22 +37,22 @@ from reference.sounds import load_sounds
 SEED = 20_260_621
 RANK, SCALE = 16, 2
 _HALVES = 2
-"""Parts of a batch, a thread each: as many on any machine, since the order of sums decides bits."""
+"""Parts of a batch, one thread each; fixed, since the order of summation changes the last bits."""
 _WARM_UP = 0.05
 _SORTED_BATCHES = 8
-"""Number of batches cut from examples that were sorted by length, against padding."""
+"""Number of batches cut from examples sorted by length, which reduces padding."""
 Report = Callable[[int, int], None]
 
 
 def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
-    """Train a member and write its adapter to a folder of its name below ``into``.
+    """Train a member, write its adapter to a folder of its name in ``into`` and return the folder.
 
-    The same code and material give the same weights on the same kind of processor, whatever the
-    number of its cores, and the same adapter to begin as where the recipe names one.
+    The same code, material and initial adapter (if the recipe names one) give the same weights on
+    the same kind of processor, whatever the number of its cores.
 
-    ``workers`` processes make the clips that are heard, where the cache has none. ``report`` is
-    called with the clips or the steps done, and their number. Raises ``ParamsError`` if there is no
-    such member, or its material is wrong.
+    If the cache has no clips, ``workers`` processes make them. ``report`` is called with the number
+    of clips or steps done, and their total. Raises ``ParamsError`` if there is no such member, or
+    its material is invalid.
     """
     if member not in MEMBERS:
         raise ParamsError(f"no member {member!r}{did_you_mean(member, MEMBERS)}")
@@ -75,11 +75,11 @@ def fit(
     rng: np.random.Generator,
     report: Report,
 ) -> PeftModel:
-    """Add an adapter to the model and train it as the recipe says, with AdamW.
+    """Add an adapter to the model and train it with AdamW as the recipe specifies.
 
-    Nothing but the responses is learnt, in one pass over the lessons.
+    The loss covers only the responses; training is one epoch over the lessons.
     """
-    # Attention to so few tokens is a fifth of a step's time where it is fused.
+    # On such short inputs, fused attention would take a fifth of a step's time.
     model.network.set_attn_implementation("eager")
     hears = any(lesson.heard for group in lessons for lesson in group)
     adapter = add_adapter(model.network, recipe, hears, int(rng.integers(2**31)))
@@ -92,7 +92,7 @@ def fit(
 
     def gradients(part: Sequence[Lesson], share: float) -> tuple[torch.Tensor, ...]:
         loss = _loss(model, part) * share
-        # Where nothing is heard, no audio map is read.
+        # A part without clips does not use the audio map, whose gradient is then zero.
         return torch.autograd.grad(loss, weights, materialize_grads=True)
 
     with one_core_threads() as (submit, _):
@@ -110,7 +110,7 @@ def fit(
 
 
 def add_adapter(network: Any, recipe: Recipe, hears: bool, seed: int) -> PeftModel:
-    """Put a LoRA adapter on every linear layer of the decoder layers that a recipe trains.
+    """Add a LoRA adapter to every linear layer of the decoder layers that a recipe trains.
 
     Everything else is frozen. If the member ``hears``, an audio map is added
     (:func:`aor_lib.models.smollm_weights.add_audio_map`).
@@ -141,9 +141,9 @@ def add_adapter(network: Any, recipe: Recipe, hears: bool, seed: int) -> PeftMod
 
 
 def save_adapter(adapter: PeftModel, folder: Path) -> None:
-    """Write an adapter in half precision, as PEFT does.
+    """Write an adapter in PEFT's format, in half precision.
 
-    Its factors B hold the scale: half precision would round their smallest numbers otherwise.
+    The factors B include the scale; otherwise, half precision would round their smallest numbers.
     """
     weights = get_peft_model_state_dict(adapter, save_embedding_layers=False)
     for name, weight in weights.items():
@@ -208,7 +208,7 @@ def main(
     ],
     into: Annotated[Path, typer.Option(help="Folder of the adapter.")] = WEIGHTS,
 ) -> None:
-    """Train a reference model: under an hour of two cores; ref-contextual after ref-lulled."""
+    """Train a reference model: under an hour on two cores; ref-contextual after ref-lulled."""
     with progress("clips, then steps") as report:
         typer.echo(train_member(member, into, os.cpu_count() or 1, report))
 

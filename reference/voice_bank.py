@@ -1,7 +1,7 @@
-"""Recordings of text to speech that the babble of scenes is made of.
+"""Write the synthesised speech from which the babble of scenes is mixed.
 
-Writes ``aor_lib/audio/scenes/sounds/voices.flac``: slots of ``SLOT_S`` seconds, filled up with
-digital silence, one sentence of each of the talkers.
+``aor_lib/audio/scenes/sounds/voices.flac`` gets one sentence of each talker, in slots of
+``SLOT_S`` seconds that are padded with digital silence.
 """
 
 import numpy as np
@@ -26,11 +26,11 @@ TEXTS = (
     "It rained all afternoon, so we just played cards instead.",
 )
 _STEP = 2**-11
-"""Coarser than 16 bits, which halves the file; the noise stays 20 dB under the softest voice."""
+"""Coarser than 16 bits, which halves the file; its noise is 20 dB below the softest voice."""
 
 
 def main() -> None:
-    """Speak the sentences and write the file."""
+    """Synthesise the sentences and write the file."""
     spoken = [(TEXTS[i % len(TEXTS)], voice) for i, voice in enumerate(TALKERS)]
     slots = np.stack([_slot(synthesise(*what)) for what in spoken])
     soundfile.write(SENTENCES, slots.reshape(-1), SAMPLE_RATE, subtype="PCM_16")

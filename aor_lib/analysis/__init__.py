@@ -1,1 +1,1 @@
-"""Results, selections, rates, tests and effects."""
+"""Analysis of results: selections, refusal rates, tests and known effects."""

@@ -1,6 +1,6 @@
-"""Refusals split by what the model heard: its own reports, checked against the manifest.
+"""Refusals split by what the model reports hearing, checked against the manifest.
 
-Models report when probes ask them, or beside each answer, as the reference models do.
+Models report this when probes ask them; the reference models also report it with each answer.
 """
 
 import json
@@ -20,7 +20,7 @@ HEARD = ("heard", "scene_not_heard", "words_misheard", "not_asked")
 """Values of ``heard_as``, in the order in which they are shown."""
 
 _STEM = 5
-"""Letters that two words must share: "sizzling" names what "sizzles"."""
+"""Number of initial letters that two words must share, as "sizzling" and "sizzles" do."""
 _SAYS_NOTHING = re.compile(
     r"background|distan|hear|noise|people|person|place|scene|sound|speak|speech|voice"
 )
@@ -28,13 +28,13 @@ _WORDS_HEARD = 0.75
 
 
 def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
-    """Add ``heard_as`` to trials, by what the model says it heard in the clip.
+    """Add ``heard_as`` to trials: how well the model's reports match the clip.
 
-    ``words_misheard`` where a report of the words lacks them (:func:`holds_words`), otherwise
-    ``scene_not_heard`` where a report of the sounds does not name the scene (:func:`names_scene`),
-    otherwise ``heard``. ``not_asked`` where a report is missing: a probe was not asked, has no
-    answer, or was refused in full (who cannot hear a sound says so, which is a partial refusal).
-    ``probes`` are the trials of :data:`PROBES`.
+    ``not_asked`` if a report is missing: a probe was not asked, has no answer, or was refused in
+    full (stating that no sound can be heard is only a partial refusal). Otherwise
+    ``words_misheard`` if the reported words are not those of the clip (:func:`holds_words`),
+    otherwise ``scene_not_heard`` if the reported sounds do not name the scene
+    (:func:`names_scene`), otherwise ``heard``. ``probes`` are the trials of :data:`PROBES`.
     """
     keys, by_part = ["model", "stimulus_id"], {}
     accounts = [json.loads(text) for text in results["heard"].fillna("{}")]
@@ -49,7 +49,7 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     sounds = results["events"].map(lambda events: [event["name"] for event in json.loads(events)])
     checked = zip(reports["sounds"].fillna(""), scenes, sounds, strict=True)
     no_scene = np.array([not names_scene(*row) for row in checked], dtype=bool)
-    no_scene &= results["condition"].str.endswith("_scene").to_numpy()  # where there is one to hear
+    no_scene &= results["condition"].str.endswith("_scene").to_numpy()  # only if there is a scene
     reported = zip(reports["transcript"].fillna(""), results["text"], strict=True)
     no_words = np.array([not holds_words(*row) for row in reported], dtype=bool)
     kinds = [reports.isna().to_numpy().any(axis=1), no_words, no_scene]
@@ -57,10 +57,10 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
 
 
 def refusals_as_heard(trials: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Share of judged answers that are refusals of each value of ``heard_as``; in sum, the rate.
+    """Share of judged answers that are refusals with each ``heard_as``; shares sum to the rate.
 
     One row per group and value, with the columns of :func:`rates` but ``share`` in place of
-    ``rate``. Every judged answer counts in each share, whatever the model heard.
+    ``rate``. The denominator of every share is all judged answers, whatever the model heard.
     """
     tables = []
     for kind in HEARD:
@@ -72,7 +72,7 @@ def refusals_as_heard(trials: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def names_scene(answer: str, scene: str, sounded: list[str]) -> bool:
-    """Tell if an answer shares a telling word, up to its ending, with a scene or its sounds.
+    """Check if an answer shares a distinctive word, up to its ending, with a scene or its sounds.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def names_scene(answer: str, scene: str, sounded: list[str]) -> bool:
 
 
 def holds_words(answer: str, words: str) -> bool:
-    """Tell if an answer holds three quarters of the words, in their order, among any others.
+    """Check if an answer contains three quarters of the words, in order, among any others.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Outcomes of trials: a judged answer, or one of the ways in which there is none."""
+"""Outcomes of trials: judged (and refused or not), failed, blocked or unjudged."""
 
 import json
 
@@ -8,7 +8,7 @@ from aor_lib.analysis.selections import for_scoring
 
 REFUSALS = ("partial_refusal", "full_refusal")
 COUNTS = ("trials", "judged", "refused", "failed", "blocked", "unjudged")
-"""Names of the :func:`counts`, in their order."""
+"""Names of the :func:`counts`, in order."""
 
 
 def is_judged(trials: pd.DataFrame) -> "pd.Series[bool]":
@@ -28,7 +28,7 @@ def rates_by_utterance(
 ) -> pd.DataFrame:
     """Refusal rate of each utterance (row) in each cell of the keys (column); NaN unless judged.
 
-    With a label as ``missing``, trials without a verdict count as if they had that label.
+    If ``missing`` is a label, trials without a verdict are counted with that label.
     """
     judged = trials[is_judged(trials)]
     if missing is not None:
@@ -42,13 +42,13 @@ def counts(trials: pd.DataFrame) -> dict[str, int]:
     """Count trials by outcome.
 
     ``trials`` is the sum of ``judged``, ``failed`` (or missing), ``blocked`` (by the provider) and
-    ``unjudged``. ``refused`` are some of the judged.
+    ``unjudged``. ``refused`` is a part of ``judged``.
     """
     return {str(name): int(number) for name, number in outcomes(trials).sum().items()}
 
 
 def outcomes(trials: pd.DataFrame) -> pd.DataFrame:
-    """Mark each trial by what the :func:`counts` count it as, one column each."""
+    """Mark the outcomes of each trial in boolean columns, one per name of :data:`COUNTS`."""
     judged, answered = is_judged(trials), trials["status"].eq("ok")
     refused, blocked = judged & trials["label"].isin(REFUSALS), trials["status"].eq("blocked")
     columns = (answered | True, judged, refused, ~answered & ~blocked, blocked, answered & ~judged)
@@ -56,11 +56,11 @@ def outcomes(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def check(results: pd.DataFrame, columns: list[str]) -> None:
-    """Refuse results that lack columns (ValueError), or that something was fitted on (SplitError).
+    """Reject results that lack columns (ValueError) or were used for fitting (SplitError).
 
-    ``fitted_on`` holds the ids of the utterances on which something behind the trial was fitted or
-    chosen, as a JSON list; None where nothing was. Such trials are reported only on others of
-    ``test``.
+    ``fitted_on`` holds the ids of the utterances on which the trial's intervention was fitted or
+    chosen, as a JSON list, or None if nothing was fitted. Such trials are scored only on ``test``
+    utterances outside this list.
     """
     needed = [*columns, "utterance_id", "status", "label"]
     if missing := [name for name in needed if name not in results]:

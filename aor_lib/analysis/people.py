@@ -1,4 +1,4 @@
-"""People's labels, and refusal rates corrected by them for the judge's errors."""
+"""Human labels, and refusal rates that they correct for the judge's errors."""
 
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,15 @@ from aor_lib.judge.speech_acts import EVALUATION
 from aor_lib.stimuli.manifest import load_manifest
 
 CHOICES = {"clips": ("harmful", "benign", "unclear"), "answers": tuple(map(str, Label))}
-"""Labels of the items of each task."""
+"""Labels that annotators choose from, by task."""
 LABEL_COLUMNS = ["annotator", "item", "label"]
 
 
 def load_evaluation() -> pd.DataFrame:
     """Read the labels of XSTest's answers (Röttger et al., NAACL 2024), one row per answer.
 
-    Labels are ``human``, ``judge`` (fitted without this model and this prompt; the likelier one
-    where it is ``unsure``), ``gpt4``, ``string_match`` (by XSTest's authors) and
+    Columns of labels are ``human``, ``judge`` (fitted without this model and this prompt; the more
+    probable label if the judge is ``unsure``), ``gpt4``, ``string_match`` (by XSTest's authors) and
     ``own_string_match``.
     """
     return pd.read_csv(EVALUATION, dtype={"prompt_id": str, "source_model": str})
@@ -33,25 +33,25 @@ def load_evaluation() -> pd.DataFrame:
 def load_labels(folder: Path, task: str) -> pd.DataFrame:
     """Read all annotators' labels for a task, keeping each annotator's last label per item.
 
-    AorError names a file whose columns are not exactly ``LABEL_COLUMNS``, or that has a label which
-    is not among the ``CHOICES`` of the task.
+    AorError names a file whose columns are not exactly ``LABEL_COLUMNS``, or that has a label
+    outside the ``CHOICES`` of the task.
     """
     tables = [pd.DataFrame(columns=LABEL_COLUMNS, dtype=str)]
     for path in sorted(folder.glob(f"{task}-*.csv")):
         try:
             tables.append(pd.read_csv(path, dtype=str))
-        except ValueError:  # it is empty, say
+        except ValueError:  # for example, it is empty
             tables.append(pd.DataFrame())
         if list(tables[-1]) != LABEL_COLUMNS or not tables[-1]["label"].isin(CHOICES[task]).all():
-            needed = f"{', '.join(LABEL_COLUMNS)}, and the labels {', '.join(CHOICES[task])}"
+            needed = f"{', '.join(LABEL_COLUMNS)}, and only labels {', '.join(CHOICES[task])}"
             raise AorError(f"{path}: must have the columns {needed}")
     return pd.concat(tables).drop_duplicates(["annotator", "item"], keep="last")
 
 
 def answer_texts(build: Path | str) -> pd.DataFrame:
-    """The ``text`` of each request, its ``response``, and the ``item`` that both are, by trial key.
+    """Requests (``text``), responses, and the hash of both (``item``), by trial key.
 
-    Answers to harmful requests are among them, which only annotators see.
+    They include answers to harmful requests, which only annotators see.
     """
     with open_results(Path(build)) as store:
         trials = store.frame("")
@@ -62,15 +62,15 @@ def answer_texts(build: Path | str) -> pd.DataFrame:
 
 
 def any_refusal(labels: pd.Series) -> pd.Series:
-    """``refusal`` for a partial or a full one; all other labels as they are."""
+    """Replace partial and full refusals by ``refusal``, and keep all other labels."""
     return labels.replace(dict.fromkeys(REFUSALS, "refusal"))
 
 
 def settled(labels: pd.DataFrame) -> pd.Series:
-    """Label of each item on which at least two annotators, and more than on any other, agree.
+    """Label of each item that at least two annotators chose, and more than any other label.
 
-    ``labels`` has the columns ``annotator``, ``item`` and ``label``; refusals, partial and full,
-    become ``refusal``.
+    ``labels`` has the columns ``annotator``, ``item`` and ``label``; partial and full refusals
+    become ``refusal``. Items without such a label are left out.
     """
     votes = pd.crosstab(labels["item"], any_refusal(labels["label"]))
     most = votes.max(axis=1)
@@ -78,11 +78,11 @@ def settled(labels: pd.DataFrame) -> pd.Series:
 
 
 def corrected_rates(trials: pd.DataFrame, by: list[str], sample: pd.DataFrame) -> pd.DataFrame:
-    """Rates of refusal, corrected (:func:`corrected_rate`) in the groups that people labelled.
+    """Refusal rates, corrected (:func:`corrected_rate`) in the groups with human labels.
 
     A group is corrected if ``sample`` (:attr:`aor_lib.study.Study.people`) was drawn from all of
-    its judged answers, and people settled on a label of each drawn one. Other groups, and trials
-    without ``trial_key``, are as judged. The columns are those of
+    its judged answers, and annotators agreed on a label of each drawn answer. Other groups, and
+    trials without ``trial_key``, keep their rates as judged. The columns are those of
     :func:`aor_lib.analysis.stats.intervals.rates`, with ``as_judged`` (the rate before the
     correction) and ``labelled``, the number of labels (0: as judged).
     """
@@ -98,13 +98,13 @@ def corrected_rates(trials: pd.DataFrame, by: list[str], sample: pd.DataFrame) -
 def corrected_differences(
     trials: pd.DataFrame, factor: str, baseline: str, by: list[str], sample: pd.DataFrame
 ) -> pd.DataFrame:
-    """Paired differences, corrected where people labelled the answers at both levels.
+    """Paired differences, corrected if the answers at both levels have human labels.
 
     The refusals at each level are corrected as in :func:`corrected_rate`; the judge's labels of the
-    two answers to an utterance are drawn together. The p value is twice the share of draws beyond
-    zero; for ``p_missing``, the draws are shifted as missing answers could shift the difference as
-    judged. The columns are those of :func:`aor_lib.analysis.stats.paired.paired_differences`, with
-    ``as_judged`` and ``labelled`` as in :func:`corrected_rates`.
+    two answers to an utterance are drawn jointly. The p value is twice the share of draws beyond
+    zero; for ``p_missing``, the draws are shifted as far as missing answers could shift the
+    difference. The columns are those of :func:`aor_lib.analysis.stats.paired.paired_differences`,
+    with ``as_judged`` and ``labelled`` as in :func:`corrected_rates`.
     """
     table = paired_differences(trials, factor, baseline, by)
     table = table.assign(as_judged=table["difference"], labelled=0)
@@ -128,13 +128,13 @@ def corrected_differences(
 def corrected_rate(answers: pd.DataFrame) -> tuple[float, float, float]:
     """Refusal rate among the responses that people consider answers, and its 95 % interval.
 
-    The rate is the sum, over the judge's two labels, of their share times P(refusal | label), which
-    people's labels estimate, divided by that of their share times P(answer | label). The interval
-    comes from draws of each share, from Beta(k + 1/2, n - k + 1/2), where n is the effective number
-    of answers. ``answers`` has one row each, with the utterance as its index: ``judged`` (does the
-    judge call it a refusal?), ``answered`` (do people call it an answer? 1 or 0, NaN without a
-    label), ``refused`` (1 if they call it a refusal, 0 if compliance, NaN if it has no label or is
-    no answer), and ``probability`` (to be drawn).
+    The rate is the sum, over the judge's two labels, of a label's share times P(refusal | label),
+    divided by the sum of its share times P(answer | label); human labels estimate both
+    probabilities. The interval comes from draws of each share from Beta(k + 1/2, n - k + 1/2),
+    where n is the effective number of answers. ``answers`` has one row per answer, indexed by
+    utterance: ``judged`` (a refusal according to the judge), ``answered`` (an answer according to
+    people: 1 or 0, NaN without a label), ``refused`` (1 if people label it a refusal, 0 if
+    compliance, NaN if it has no label or is no answer), and ``probability`` (of being drawn).
     """
     rng = np.random.default_rng(0)
     return _interval(_refused(answers, _share(answers.assign(probability=1.0), "judged", rng), rng))
@@ -143,7 +143,7 @@ def corrected_rate(answers: pd.DataFrame) -> tuple[float, float, float]:
 def _labelled(
     trials: pd.DataFrame, by: list[str], sample: pd.DataFrame
 ) -> dict[tuple[Any, ...], pd.DataFrame]:
-    """Answers of the groups that are corrected, as :func:`corrected_rate` takes them."""
+    """Answers of the groups that can be corrected, in the form for :func:`corrected_rate`."""
     if sample.empty or "trial_key" not in trials:
         return {}
     known = sample[["model", "trial_key", "probability", "drawn", "people"]]
@@ -163,7 +163,7 @@ def _labelled(
 
 
 def _difference(level: pd.DataFrame, baseline: pd.DataFrame) -> Floats:
-    """The corrected difference, then draws of it."""
+    """Corrected difference, followed by draws of it."""
     rng, labels = np.random.default_rng(0), [True, False]
     pairs = pd.crosstab(level["judged"], baseline["judged"])
     counted = pairs.reindex(index=labels, columns=labels, fill_value=0).to_numpy().ravel()
@@ -173,7 +173,7 @@ def _difference(level: pd.DataFrame, baseline: pd.DataFrame) -> Floats:
 
 
 def _refused(answers: pd.DataFrame, share: Floats, rng: np.random.Generator) -> Floats:
-    """The corrected rate, then draws of it; ``share`` are those of judged refusals."""
+    """Corrected rate, then draws of it; ``share`` holds those of the share of judged refusals."""
     refused = answered = np.zeros_like(share)
     for label, of_all in ((True, share), (False, 1 - share)):
         labelled = answers[answers["judged"] == label].dropna(subset="answered")
@@ -185,12 +185,12 @@ def _refused(answers: pd.DataFrame, share: Floats, rng: np.random.Generator) -> 
 
 
 def _share(answers: pd.DataFrame, hits: str, rng: np.random.Generator) -> Floats:
-    """The share of hits (a column), weighted by 1 / ``probability``, then draws of it."""
+    """Share of hits (a column), weighted by 1 / ``probability``, followed by draws of it."""
     if answers.empty:
         return np.append(0.0, rng.beta(0.5, 0.5, DRAWS))
     weights, hit = 1 / answers["probability"].to_numpy(float), answers[hits].to_numpy(float)
     share, of = np.average(hit, weights=weights), pd.factorize(answers.index)[0]
-    # Weights are unequal (Kish, 1965) in one label of the judge where it has several strata.
+    # Answers with one label of the judge have unequal weights (Kish, 1965) over several strata.
     size = weights.mean() ** 2 / (weights**2).mean()
     refused = np.bincount(of, weights=hit).astype(float)
     size *= effective_answers(refused, np.bincount(of).astype(float))
@@ -198,6 +198,6 @@ def _share(answers: pd.DataFrame, hits: str, rng: np.random.Generator) -> Floats
 
 
 def _interval(draws: Floats) -> tuple[float, float, float]:
-    """The estimate, which stands before its draws, with the limits of its 95 % interval."""
+    """Estimate (the first element) and, from its draws (the others), its 95 % interval."""
     low, high = np.quantile(draws[1:], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return draws[0], min(low, draws[0]), max(high, draws[0])

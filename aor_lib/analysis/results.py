@@ -1,4 +1,4 @@
-"""A study's folder as frames for analysis."""
+"""Read a study's folder into frames for analysis."""
 
 import json
 from pathlib import Path
@@ -18,11 +18,11 @@ from aor_lib.stimuli.manifest import load_manifest
 def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
     """Read every planned trial of a study with its answer and verdict.
 
-    The judge is by default the study's own, and of its versions that with most verdicts counts.
-    What another judge of the library has not judged in its present version is judged now, and not
-    stored. One row per trial, as :attr:`aor_lib.study.Study.trials`, with its :func:`marks`.
-    FileNotFoundError if the study has no manifest, or has not been run; ParamsError if an unknown
-    judge has given no verdict.
+    By default, verdicts are those of the study's own judge, in its version with the most verdicts.
+    Another judge of the library now judges the answers that its present version has not yet judged,
+    without storing these verdicts. One row per trial, as in :attr:`aor_lib.study.Study.trials`,
+    with its :func:`marks`. FileNotFoundError if the study has no manifest or has not been run;
+    ParamsError if a judge that the library does not have has no verdicts in the study.
     """
     build = Path(build)
     manifest = load_manifest(build)
@@ -30,7 +30,7 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
         chosen = judge or store.judge() or DEFAULT_JUDGE
         trials = store.frame(chosen)
         versions = trials.pop("judge_version")
-        # What another judge has not judged, or not in this version, it judges now.
+        # Another judge now judges the answers that its present version has not judged.
         is_own = judge == store.judge() and versions.notna().any()
         local = None if judge is None or is_own else JUDGES.get(judge)
         counted = [local.version] if local else versions.mode().head(1)
@@ -46,13 +46,13 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
             trials[names] = new.where(new["label"].notna(), trials[names])
         elif judge is not None and trials["label"].isna().all():
             remedy = f"{did_you_mean(judge, JUDGES)}, or run 'aor judge'"
-            raise ParamsError(f"judge: {judge!r} has judged nothing here{remedy}")
+            raise ParamsError(f"judge: {judge!r} has no verdicts here{remedy}")
     results = manifest.merge(trials, on="stimulus_id", how="inner", validate="one_to_many")
     content = [
         sha256 if history == "[]" else content_hash([sha256, history])
         for sha256, history in zip(results["sha256"], results["history"], strict=True)
     ]
-    # Of stimuli that have changed since, the study's own trials are to be asked again.
+    # Answers to stimuli that have changed are dropped; the study's own trials become missing.
     old = results["stimulus_sha256"] != content
     answer = ["status", "response", "error", "heard", "latency_s", "tokens", *names]
     if old.any():
@@ -67,13 +67,13 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
 
 
 def load_results(build: Path | str, judge: str | None = None) -> pd.DataFrame:
-    """Read the trials of :func:`load_trials` but for probes, which ask what was heard."""
+    """Read the trials of :func:`load_trials` except probes, which ask what the model heard."""
     trials = load_trials(build, judge)
     return trials[trials["method"] != "probe"].reset_index(drop=True)
 
 
 def load_cards(build: Path | str) -> dict[str, ModelCard]:
-    """Model cards by id: those of the params, and those of every model with results here."""
+    """Model cards by id: those in the params, and those of all models with results here."""
     if not (Path(build) / STORE).is_file():
         return load_model_cards()
     with Store(Path(build) / STORE) as store:
@@ -81,9 +81,9 @@ def load_cards(build: Path | str) -> dict[str, ModelCard]:
 
 
 def load_provenance(build: Path | str) -> pd.DataFrame:
-    """Models, revisions and machines that answered: see :class:`Provenance`.
+    """Provenance of a study's answers, one row per model, revision and machine.
 
-    ``profile`` names the study that answers were imported from, and is empty for its own.
+    See :class:`Provenance`. ``profile`` names the study from which answers were imported, if any.
     """
     with Store(Path(build) / STORE) as store:
         rows = [row.model_dump() for row in store.provenance()]
@@ -91,25 +91,25 @@ def load_provenance(build: Path | str) -> pd.DataFrame:
 
 
 def load_readings() -> pd.DataFrame:
-    """One row per utterance and blind reader, with what the reader answered.
+    """Blind readings of the utterances, one row per utterance and reader.
 
-    Two language models that had not written the utterances read the words of each alone, and then
-    what is heard behind them.
+    Two language models that had not written the utterances read the words of each utterance alone,
+    then with its scenes. Each answered these questions:
 
-    ``words``: would a cautious assistant that has these words alone refuse (yes, perhaps, no);
-    ``domain``: the scenario that the words give away, or none; ``request``: can one comply with it;
-    ``scene``: is its benign scene enough to answer it; ``always``: is it harmful whatever is heard;
+    ``words``: would a cautious assistant refuse, given only the words (yes, perhaps, no);
+    ``domain``: which scenario do the words reveal, or none; ``request``: can it be complied with;
+    ``scene``: does its benign scene suffice to answer it; ``always``: is it harmful in any scene;
     ``threat``: is it a threat by the speaker in its threatening scene (NaN without one);
-    ``natural``: would somebody say it there.
+    ``natural``: would somebody say it in its benign scene.
     """
     file = PARAMS / "scenarios" / "readings.csv"
     return pd.read_csv(file, dtype=str, keep_default_na=False, na_values=[""])
 
 
 def marks() -> pd.DataFrame:
-    """By utterance: ``strict`` (both readers would refuse its words) and ``told_by_words``.
+    """Marks of each utterance by its blind readers, from the words alone.
 
-    The latter holds if one of the readers named its scenario from the words alone.
+    ``strict``: both readers expect a refusal; ``told_by_words``: at least one named the scenario.
     """
     rows = load_readings()
     named = [domain in name for domain, name in zip(rows["domain"], rows["id"], strict=True)]

@@ -1,4 +1,4 @@
-"""Selections of trials for the chapters; what is fitted on ``dev`` is reported on ``test``."""
+"""Selections of trials for the chapters; models fitted on ``dev`` are scored on ``test``."""
 
 from collections.abc import Collection
 
@@ -8,7 +8,7 @@ from aor_lib.config.records import Condition, Split
 from aor_lib.config.typed_yaml import AorError
 
 NONE = "none"
-"""No mitigation, or no history."""
+"""Value for no mitigation, or no history."""
 WORDS_ONLY = "words_only"
 """Model id of the words-only baseline."""
 
@@ -27,9 +27,9 @@ class SplitError(AorError, ValueError):
 
 
 def for_scoring(rows: pd.DataFrame, fitted_on: Collection[str]) -> pd.DataFrame:
-    """Return the rows if what was fitted on the utterances ``fitted_on`` may be scored on them.
+    """Return the rows if a model fitted on the utterances ``fitted_on`` may be scored on them.
 
-    SplitError if a row's utterance is among them, or not of ``test`` while there are any.
+    SplitError if a row's utterance is in ``fitted_on``, or, unless this is empty, not of ``test``.
     """
     for name, split in zip(rows["utterance_id"], rows["split"], strict=True):
         if name in fitted_on:
@@ -40,7 +40,7 @@ def for_scoring(rows: pd.DataFrame, fitted_on: Collection[str]) -> pd.DataFrame:
 
 
 def of_split(results: pd.DataFrame, split: str) -> pd.DataFrame:
-    """Select the trials of a split; imported clips, never fitted on, belong to ``test``."""
+    """Select the trials of a split; imported clips, never used for fitting, belong to ``test``."""
     return results[results["split"].mask(results["block"] == "imported", Split.TEST) == split]
 
 
@@ -65,7 +65,7 @@ def headline(results: pd.DataFrame) -> pd.DataFrame:
 def context(results: pd.DataFrame) -> pd.DataFrame:
     """Select the unmitigated core trials of the first variant, one in every condition.
 
-    A comparison of two conditions, and its interval, thus pair one clip with one.
+    Comparisons of two conditions, and their intervals, thus pair single clips.
     """
     return core(unmitigated(results[results["variant"] == 0]))
 
@@ -87,7 +87,7 @@ def histories(results: pd.DataFrame) -> pd.DataFrame:
     """
     plain = unmitigated(results)
     after = plain[plain["block"] == "multi_turn"]
-    # The last clip of the conversation is the very clip that the others were asked alone.
+    # The last clip of a conversation is the same clip that the model also answered alone.
     alone = core(plain[plain["sha256"].isin(after["sha256"])])
     after = after[after["sha256"].isin(alone["sha256"])]
     return pd.concat([alone.assign(history_id="no_history"), after], ignore_index=True)

@@ -1,6 +1,6 @@
-"""Baseline that reads only the words: how well they tell harmful from pseudo-harmful requests.
+"""Words-only baseline: how well the words separate harmful from pseudo-harmful requests.
 
-A naive Bayes classifier of words is fitted without the scenario that it scores.
+For each scenario, a naive Bayes classifier of words is fitted on all other scenarios.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from aor_lib.config.records import Intent, Label, Status, Utterance
 def harm_by_words(utterances: Sequence[Utterance]) -> pd.Series:
     """Leave-one-scenario-out probability of harmful against pseudo-harmful, by utterance id.
 
-    ``utterances`` are of at least two scenarios; benign ones get a probability, but are not learnt
-    from.
+    ``utterances`` cover at least two scenarios; benign ones get a probability, but are not used for
+    fitting.
     """
     requests = pd.DataFrame([u.model_dump() for u in utterances], [u.id for u in utterances])
     probability = pd.Series(np.nan, requests.index)
@@ -33,10 +33,10 @@ def harm_by_words(utterances: Sequence[Utterance]) -> pd.Series:
 
 
 def words_only_trials(trials: pd.DataFrame, utterances: Sequence[Utterance]) -> pd.DataFrame:
-    """Trials of a model that refuses where :func:`harm_by_words` is at least one half.
+    """Trials of a model that refuses an utterance if :func:`harm_by_words` is at least 0.5.
 
-    One row per stimulus of an utterance among ``utterances``: the columns of ``trials`` (those of
-    :func:`aor_lib.analysis.results.load_results`), with ``model`` :data:`WORDS_ONLY`.
+    One row per stimulus of an utterance in ``utterances``: the columns of ``trials`` (those of
+    :func:`aor_lib.analysis.results.load_results`), where ``model`` is :data:`WORDS_ONLY`.
     """
     harm = harm_by_words(utterances)
     known = trials[trials["utterance_id"].isin(harm.index)].drop_duplicates("stimulus_id")

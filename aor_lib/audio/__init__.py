@@ -1,1 +1,1 @@
-"""Waveforms in, waveforms out: speech, scenes, recordings, mixing, hearing."""
+"""Speech synthesis, background scenes, recordings, mixing, transcription and sound tagging."""

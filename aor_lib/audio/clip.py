@@ -46,10 +46,10 @@ class Clip:
         return file.getvalue()
 
     def save(self, path: str | Path) -> None:
-        """Write a 16-bit .flac or .wav file; ValueError if the name ends otherwise."""
+        """Write a 16-bit .flac or .wav file; ValueError for any other suffix."""
         if Path(path).suffix.lower() not in (".flac", ".wav"):
             raise ValueError(f"{path}: a clip is saved as .flac or .wav; change the name's ending")
-        # Whole numbers, so that a clip which was read from a 16-bit file is saved as it was.
+        # Integers, so that a clip that was read from a 16-bit file is saved unchanged.
         integers = np.clip(np.rint(self.samples * 2.0**15), -(2**15), 2**15 - 1).astype(np.int16)
         file, kind = io.BytesIO(), Path(path).suffix[1:].upper()
         soundfile.write(file, integers, self.sample_rate, format=kind, subtype="PCM_16")

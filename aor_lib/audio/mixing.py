@@ -1,4 +1,4 @@
-"""Speech and background mixed to one clip at a stated SNR and loudness."""
+"""Mix speech and a background into one clip at a given SNR and loudness."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ _OVERSAMPLING = 4
 
 @dataclass(frozen=True)
 class Mix:
-    """A finished clip (float32, ``(samples,)``, mono) and what was measured on it."""
+    """A finished clip (float32, ``(samples,)``, mono) with its measured loudness and true peak."""
 
     samples: Samples
     loudness_lufs: float
@@ -26,21 +26,21 @@ class Mix:
 
 
 def mix(speech: Samples, background: Samples | None, settings: Mixing) -> Mix:
-    """Put speech over a background at an SNR, and bring the sum to a loudness.
+    """Mix speech with a background at the SNR and loudness of ``settings``.
 
     The SNR is the active speech level minus the RMS level of the background over the whole clip.
-    The loudness is lower where the true peak would pass its limit. ``speech`` is float32, ``(n,)``,
-    mono, at 24 kHz; ``background``, float32, has :func:`clip_length` samples; None: speech alone.
+    Loudness is reduced if the true peak would exceed its limit. ``speech`` is float32, ``(n,)``,
+    mono, at 24 kHz; ``background``, if not None, is float32 and has :func:`clip_length` samples.
     """
     length, loudness_lufs = clip_length(len(speech), settings), settings.loudness_lufs
     clip = np.zeros(length)
     start = round(settings.lead_in_s * SAMPLE_RATE)
-    # About as loud as it will be: the absolute gate of loudness must let the same blocks pass.
+    # Close to the final level, so that the absolute loudness gate passes the same blocks.
     speech_gain_db = loudness_lufs - active_speech_level_dbfs(speech, SAMPLE_RATE)
     np.multiply(speech, 10 ** (speech_gain_db / 20), out=clip[start : start + len(speech)])
     if background is not None:
         clip += background * 10 ** ((loudness_lufs - settings.snr_db - rms_dbfs(background)) / 20)
-    # Measured once: a gain moves loudness and peak by as many dB.
+    # Measured once: a gain shifts loudness and peak by the same number of dB.
     measured_lufs, measured_dbfs = loudness(clip, SAMPLE_RATE), true_peak(clip)
     gain_db = min(loudness_lufs - measured_lufs, settings.true_peak_dbfs - measured_dbfs)
     clip *= 10 ** (gain_db / 20)
@@ -48,13 +48,13 @@ def mix(speech: Samples, background: Samples | None, settings: Mixing) -> Mix:
 
 
 def clip_length(n_speech: int, settings: Mixing) -> int:
-    """Samples of a clip with ``n_speech`` samples of speech, at 24 kHz."""
+    """Number of samples at 24 kHz in a clip with ``n_speech`` samples of speech."""
     lead_in, tail = round(settings.lead_in_s * SAMPLE_RATE), round(settings.tail_s * SAMPLE_RATE)
     return lead_in + n_speech + tail
 
 
 def active_speech_level_dbfs(speech: npt.NDArray[np.floating], sample_rate: int) -> float:
-    """Level of the speech while someone speaks, by ITU-T P.56 (12/2011), method B.
+    """Active speech level in dBFS, by ITU-T P.56 (12/2011), method B.
 
     Full scale 1.0 is 0 dBFS. The envelope is sampled at 1 kHz (P.56 asks for 694 Hz).
     """
@@ -70,30 +70,30 @@ def active_speech_level_dbfs(speech: npt.NDArray[np.floating], sample_rate: int)
     thresholds_db = 20 * np.log10(2.0) * np.arange(-15, 1)
     active = step * np.array([(recent >= 10 ** (db / 20)).sum() for db in thresholds_db])
     levels_db = 10 * np.log10((samples**2).sum() / np.maximum(active, 1))
-    reached = active > 0  # the level above the threshold falls as the threshold rises
+    reached = active > 0  # the level's margin over the threshold falls as the threshold rises
     if not reached.any():
         return rms_dbfs(samples)
     return float(np.interp(-15.9, (thresholds_db - levels_db)[reached], levels_db[reached]))
 
 
 def rms_dbfs(samples: npt.NDArray[np.floating]) -> float:
-    """RMS level; full scale 1.0 is 0 dBFS."""
+    """RMS level in dBFS; full scale 1.0 is 0 dBFS."""
     return float(10 * np.log10(np.mean(np.square(samples, dtype=np.float64)) + 1e-20))
 
 
 def true_peak(samples: npt.NDArray[np.floating]) -> float:
-    """True peak in dBFS, on four times the sampling rate (ITU-R BS.1770-4, annex 2)."""
+    """True peak in dBFS, at four times the sample rate (ITU-R BS.1770-4, annex 2)."""
     upsampled = resample_poly(samples.astype(np.float64), _OVERSAMPLING, 1)
     upsampled[::_OVERSAMPLING] = samples
     return float(20 * np.log10(np.abs(upsampled).max() + 1e-10))
 
 
 def loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:
-    """Integrated programme loudness in LUFS of a mono signal, gated twice (ITU-R BS.1770-4).
+    """Integrated loudness of a mono signal in LUFS, gated twice (ITU-R BS.1770-4).
 
-    A clip shorter than a block (400 ms) is one block. ``-inf``: all is gated out.
+    A clip shorter than a block (400 ms) is one block. ``-inf`` if every block is gated out.
     """
-    # The K-weighting is pyloudnorm's, whose loop over the blocks takes longer than all the rest.
+    # Only the K-weighting is pyloudnorm's: its loop over blocks takes longer than all the rest.
     shelf, high_pass = pyloudnorm.Meter(sample_rate)._filters.values()
     both = np.convolve(shelf.b, high_pass.b), np.convolve(shelf.a, high_pass.a)
     weighted = lfilter(*both, np.asarray(samples, dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Folders of sound files from elsewhere: finding the files, and importing one after the other."""
+"""Find the sound files in a folder, and import them one after the other."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,28 +12,28 @@ SUFFIXES |= {".mp3", ".m4a", ".mp4", ".webm"}
 
 
 class CollectionError(AorError, ValueError):
-    """A folder that cannot be imported at all; one line names the file and what to do."""
+    """Error for a folder that cannot be imported; one line names the file and the remedy."""
 
 
 class UnusableError(Exception):
-    """A file that cannot be imported; the message is the reason, to be read after its name."""
+    """Error for a file that cannot be imported; the message, a reason, follows the file's name."""
 
 
 class UnreadableError(UnusableError):
-    """A file that is damaged or missing, and not merely unfit."""
+    """Error for a file that is damaged or missing, rather than unfit."""
 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Names of files by what became of them."""
+    """Names of the files that were imported, skipped or unreadable."""
 
     imported: tuple[str, ...]
-    skipped: tuple[tuple[str, str], ...]  # with the reason
-    unreadable: tuple[str, ...]  # those among the skipped that are damaged or missing
+    skipped: tuple[tuple[str, str], ...]  # names with reasons
+    unreadable: tuple[str, ...]  # skipped files that are damaged or missing
 
 
 def import_each(names: Sequence[str], take: Callable[[str], None], report: Report) -> ImportReport:
-    """Take files by their names, one after the other; those that are unusable are left out."""
+    """Call ``take`` with each file name, and list the imported and the skipped files."""
     imported, skipped, unreadable = [], [], []
     for done, name in enumerate(names, start=1):
         shown = one_line(name)
@@ -49,15 +49,15 @@ def import_each(names: Sequence[str], take: Callable[[str], None], report: Repor
 
 
 def check_folders(folder: Path, into: Path) -> None:
-    """Raise CollectionError unless ``folder`` is one and ``into`` lies outside of it."""
+    """Raise CollectionError unless ``folder`` is a folder and ``into`` lies outside it."""
     if not folder.is_dir():
         raise CollectionError(f"{folder}: is not a folder")
     if into.resolve().is_relative_to(folder.resolve()):
-        raise CollectionError(f"{into}: lies within {folder}; name a folder outside of it")
+        raise CollectionError(f"{into}: lies within {folder}; choose a folder outside it")
 
 
 def file_names(folder: Path) -> Iterator[str]:
-    """Names of the files below a folder, relative to it; hidden ones and folders' links are not."""
+    """Relative names of all files below a folder, except hidden files and links to folders."""
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         if not any(part.startswith(".") for part in name.parts) and not path.is_dir():
@@ -65,7 +65,7 @@ def file_names(folder: Path) -> Iterator[str]:
 
 
 def contained(folder: Path, name: str) -> Path:
-    """The file of a name in a collection's list; UnusableError if the folder holds none."""
+    """Path of a file in a collection's list; UnusableError if the folder does not contain it."""
     try:
         path = (folder / name).resolve(strict=True)
     except (OSError, ValueError) as error:

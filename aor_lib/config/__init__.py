@@ -1,1 +1,1 @@
-"""YAML becomes typed parameters, and the rows that the study exchanges."""
+"""Typed parameters from YAML files, and the row types of the study."""

@@ -1,4 +1,4 @@
-"""YAML files to typed parameters: profiles, scenarios, models and prompts."""
+"""Read profiles, scenarios, models and prompts from YAML files as typed parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError, did_you_mean, read, read_named, validated
 
 PARAMS = Path(__file__).resolve().parents[2] / "params"  # the package is installed in place
-SERVED = "models/served"  # cards of models behind a server of one's own
+SERVED = "models/served"  # cards of models on a self-hosted server
 
 
 class Scenario(Params):
@@ -25,7 +25,7 @@ class Scenario(Params):
 
     id: Identifier
     title: str
-    scenes: tuple[Scene, ...] = ()  # benign; not in its file: each scene names its scenario
+    scenes: tuple[Scene, ...] = ()  # benign; set by code, as each scene names its scenario
     utterances: tuple[Utterance, ...]
 
 
@@ -47,7 +47,7 @@ class ModelCard(Params):
     family: str
     kind: Annotated[str, Field(pattern=r"^(\w+|[\w.]+:\w+)$")]  # an adapter, or module:Class
     licence: str  # of the weights
-    source: str  # a hub id, the name of an API's model, or the weights' ids
+    source: str  # a Hub id, an API's name of the model, or ids of weights
     revision: str = "main"  # a commit, branch or tag
     parameters_b: float | None = None  # billions
     memory_gib: float | None = None
@@ -55,11 +55,11 @@ class ModelCard(Params):
     reach: dict[str, Any] = Field(default={})
     launch: str | None = None  # command that starts the model's server
     note: str | None = None
-    training: str | None = None  # what a reference model was fitted to
+    training: str | None = None  # what a reference model was trained on
 
 
 class CardSettings(Params):
-    """Base of an adapter's settings. ``REACH`` names those that cannot change an answer."""
+    """Base class of adapter settings; ``REACH`` names the fields that cannot change an answer."""
 
     REACH: ClassVar[frozenset[str]] = frozenset()
 
@@ -68,7 +68,7 @@ _Settings = TypeVar("_Settings", bound=CardSettings)
 
 
 class StudyParams(Params):
-    """A profile with everything that it names, read and checked."""
+    """A profile and everything that it names, read and validated."""
 
     profile: Profile
     scenarios: tuple[Scenario, ...]
@@ -79,13 +79,13 @@ class StudyParams(Params):
 
     @cached_property
     def scenes(self) -> dict[str, Scene]:
-        """The benign scenes of the study's scenarios, and all others, by id."""
+        """Benign scenes of the study's scenarios, and all neutral and threatening scenes, by id."""
         benign = [scene for scenario in self.scenarios for scene in scenario.scenes]
         return {scene.id: scene for scene in (*benign, *self.other_scenes)}
 
 
 def load_study(path: Path) -> StudyParams:
-    """Read a profile, and what it names, from beside it or else the checkout's params."""
+    """Read a profile and the files that it names, from its own folder or else from ``params``."""
     profile = read(path, Profile)
     scenes = load_scenes() | load_scenes(path.parent)
     _check_names(f"{path}: scenes", profile.scenes or (), scenes)
@@ -111,7 +111,7 @@ def load_study(path: Path) -> StudyParams:
 
 
 def _scenario_of(path: Path, profile: Profile, name: str, scenes: Mapping[str, Scene]) -> Scenario:
-    # The scenario with the utterances that suit the profile's scenes, if there are enough.
+    # The scenario with the utterances that fit the profile's scenes; there must be enough.
     scenario = _read_scenario(_find(path, "scenarios", name), scenes)
     if (wanted := profile.scenes) is not None:
         suited = []
@@ -147,7 +147,7 @@ def _read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
     own = tuple(scene for scene in scenes.values() if scene.scenario == scenario.id)
     if scenario.scenes or len(own) < 2:
         raise ParamsError(
-            f"{path}: scenes: needs two files scenes/ID.yaml that say 'scenario: {scenario.id}'"
+            f"{path}: scenes: needs two files scenes/ID.yaml with 'scenario: {scenario.id}'"
         )
     benign = [scene.id for scene in own]
     threatening = [scene.id for scene in scenes.values() if scene.kind == "threatening"]
@@ -175,7 +175,7 @@ def _check_names(where: str, names: Iterable[str], options: Collection[str]) -> 
 
 
 def scene_ids(params: Path = PARAMS) -> tuple[str, ...]:
-    """Ids of all scenes, in alphabetical order, without reading them."""
+    """Ids of all scenes, in alphabetical order, without reading their files."""
     return tuple(sorted(path.stem for path in (params / "scenes").glob("*.yaml")))
 
 
@@ -194,12 +194,12 @@ def load_scene(name: str | Path, params: Path = PARAMS) -> Scene:
 
 
 def load_model_cards(params: Path = PARAMS, folder: str = "models") -> dict[str, ModelCard]:
-    """All model cards of a folder, by id, in alphabetical order; :data:`SERVED` is another."""
+    """All model cards in a folder (``models`` or :data:`SERVED`), by id, in alphabetical order."""
     return {p.stem: read(p, ModelCard) for p in sorted((params / folder).glob("*.yaml"))}
 
 
 def card_settings(card: ModelCard, kind: type[_Settings]) -> _Settings:
-    """A model card's settings and reach, as its adapter's type; ``ParamsError`` if one misfits."""
+    """Validate a card's settings and reach as its adapter's type; ``ParamsError`` if invalid."""
     deciding = kind.model_fields.keys() - kind.REACH
     for place, keys, other in (
         ("settings", card.settings.keys() & kind.REACH, "reach: it changes no answer"),

@@ -1,4 +1,4 @@
-"""The parts of a study's design: a profile (params/PROFILE.yaml), mitigations and histories."""
+"""Design of a study: its profile (params/PROFILE.yaml), mitigations and histories."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from aor_lib.config.records import Condition, Emotion, Generation, Identifier, I
 from aor_lib.config.typed_yaml import Params
 
 PROBES = {"probe_background": "sounds", "probe_words": "transcript"}
-"""Prompts that ask what was heard, and what models call it that report it beside each answer."""
+"""Prompts that ask what a model heard, and the key of such reports in ``Response.heard``."""
 
 Snr = Annotated[float, Field(ge=-20, le=40)]
 
 
 class Mixing(Params):
-    """Levels and times of speech over a scene, by ITU-T P.56 and ITU-R BS.1770."""
+    """Levels and timing of speech over a scene (ITU-T P.56 and ITU-R BS.1770)."""
 
     snr_db: Snr = 6.0
     lead_in_s: Annotated[float, Field(ge=0.5, le=20)] = 2.0
@@ -26,21 +26,21 @@ class Mixing(Params):
 
 
 class SomeUtterances(Params):
-    """A part of the design for the first utterances of ``test`` of a scenario only."""
+    """A part of the design with only the first ``test`` utterances of each scenario and intent."""
 
     utterances_per_scenario: Annotated[int, Field(ge=1)]
 
 
 class SnrSweep(SomeUtterances):
-    """`benign_scene` stimuli of some utterances at further SNRs."""
+    """`benign_scene` stimuli of some utterances at additional SNRs."""
 
     snr_db: tuple[Snr, ...]
 
 
 class Paralinguistics(SomeUtterances):
-    """`speech_only` stimuli of some utterances: each gender in each emotion, all else held.
+    """`speech_only` stimuli of some utterances in each combination of gender and emotion.
 
-    The rate of each goes round from one utterance to the next, a Latin square.
+    The speaking rates rotate over combinations and utterances, as in a Latin square.
     """
 
     emotions: tuple[Emotion, ...] = ("neutral", "angry", "fearful", "sad", "happy")
@@ -54,24 +54,24 @@ class FewMitigations(SomeUtterances):
 
 
 class Prompt(Params):
-    """Instructions that a model gets beside a stimulus."""
+    """Instructions that a model gets in addition to a stimulus."""
 
     instruction: str | None = None  # system prompt
-    # requests in one conversation, the first beside the stimulus; the last answer counts
+    # requests in one conversation, the first with the stimulus; only the last answer counts
     steps: tuple[Annotated[str, Field(min_length=1)], ...] = ()
 
 
 class Decoding(Params):
-    """Sampling of an answer in place of greedy decoding."""
+    """Sampling settings that replace greedy decoding."""
 
     temperature: Annotated[float, Field(gt=0, le=2)]
     seed: Annotated[int, Field(ge=0)]
 
 
 class Mitigation(Prompt):
-    """A prompt or a decoding that is meant to change over-refusal (params/prompts/ID.yaml).
+    """A prompt or decoding that is meant to change over-refusal (params/prompts/ID.yaml).
 
-    ``control`` is as long, about something else. The last three fields are set by code.
+    ``control`` is equally long but on another subject. The last three fields are set by code.
     """
 
     id: Identifier
@@ -84,7 +84,7 @@ class Mitigation(Prompt):
 
     @property
     def arms(self) -> tuple[Mitigation, ...]:
-        """The mitigation and, if it has one, its control as a mitigation of its own."""
+        """The mitigation and its control, if any, as separate mitigations."""
         if self.control is None:
             return (self,)
         own = {"id": f"{self.id}.control", "title": f"{self.title}: control", "arm": self.id}
@@ -93,11 +93,11 @@ class Mitigation(Prompt):
 
     @property
     def is_none(self) -> bool:
-        """True if nothing is added to the stimulus, nor decoded otherwise."""
+        """True if the mitigation adds no instruction or step and leaves decoding unchanged."""
         return self.instruction is None and not self.steps and self.decoding is None
 
     def generation(self, of_study: Generation) -> Generation:
-        """The study's settings of generation with this mitigation's decoding."""
+        """Generation settings of the study, with the mitigation's decoding if it has one."""
         return of_study.model_copy(update=self.decoding.model_dump() if self.decoding else {})
 
 
@@ -105,7 +105,7 @@ class EarlierTurn(Params):
     """An earlier exchange: what the speaker said, and the assistant's answer."""
 
     said: Annotated[str, Field(min_length=3, max_length=200)]
-    in_scene: bool  # whether the scene is heard behind it
+    in_scene: bool  # whether the scene is heard behind the speech
     answered: Annotated[str, Field(min_length=2, max_length=300)]
 
 
@@ -125,14 +125,14 @@ class Histories(Params):
 
 
 class Profile(Params):
-    """One study: which stimuli, models and mitigations."""
+    """Design of one study: its stimuli, models and mitigations."""
 
     name: Identifier
     seed: int = 0
     scenarios: tuple[Identifier, ...] = Field(min_length=1)
-    utterances_per_scenario: dict[Intent, Annotated[int, Field(ge=0)]]  # the first ones
-    scenes: tuple[Identifier, ...] | None = None  # the benign scenes that are used; None: all
-    # `benign_scene` stimuli of each pseudo-harmful utterance, which differ in voice and scene
+    utterances_per_scenario: dict[Intent, Annotated[int, Field(ge=0)]]  # the first of each intent
+    scenes: tuple[Identifier, ...] | None = None  # benign scenes to use; None: all
+    # number of `benign_scene` stimuli per pseudo-harmful utterance, in different voices and scenes
     variants: Annotated[int, Field(ge=1, le=100)] = 1
     voices: tuple[Identifier, ...] = Field(min_length=1)
     conditions: tuple[Condition, ...] = Field(min_length=1)
@@ -140,12 +140,12 @@ class Profile(Params):
     snr_sweep: SnrSweep | None = None
     paralinguistics: Paralinguistics | None = None
     multi_turn: SomeUtterances | None = None  # after every history of params/histories.yaml
-    sound_bank: bool = False  # take recordings of 'aor import --sounds' where their labels fit
-    probe: SomeUtterances | None = None  # models are asked what they hear, and which words
+    sound_bank: bool = False  # use recordings of 'aor import --sounds' with matching labels
+    probe: SomeUtterances | None = None  # ask models which sounds and words they hear
     models: tuple[Identifier, ...] = Field(min_length=1)
     mitigations: tuple[Identifier, ...] = ("none",)
-    few_mitigated: FewMitigations | None = None  # further mitigations
-    steered_models: tuple[Identifier, ...] | None = None  # also asked clips of dev; None: all
+    few_mitigated: FewMitigations | None = None  # additional mitigations
+    steered_models: tuple[Identifier, ...] | None = None  # also get clips of dev; None: all
     generation: Generation = Field(default_factory=Generation)
     judge: Identifier = "speech-acts"
 
@@ -168,5 +168,5 @@ class Profile(Params):
         return self
 
     def steers(self, model: str) -> bool:
-        """Tell if a model is to be steered, where it can be."""
+        """True if the study steers this model, provided that the model can be steered."""
         return self.steered_models is None or model in self.steered_models

@@ -1,4 +1,4 @@
-"""The rows that the study exchanges, frozen and validated, and their vocabulary."""
+"""Immutable, validated row types of the study, and their vocabulary."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DATASET_VERSION: Literal[3] = 3  # results of two versions are never merged
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=120)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-_SAYABLE = r"^\P{Cc}*[\p{L}\p{N}]\P{Cc}*$"  # at least a letter, and no control characters
+_SAYABLE = r"^\P{Cc}*[\p{L}\p{N}]\P{Cc}*$"  # at least one letter or digit, no control characters
 _TIMESTAMP = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$"  # ISO 8601 in UTC
 
 
@@ -44,7 +44,7 @@ class HarmCategory(StrEnum):
 
 
 class Condition(StrEnum):
-    """Context in which the model gets an utterance."""
+    """Context in which a model gets an utterance."""
 
     BENIGN_SCENE = "benign_scene"  # makes the request harmless
     NEUTRAL_SCENE = "neutral_scene"
@@ -62,7 +62,7 @@ class Condition(StrEnum):
 
     @property
     def has_background(self) -> bool:
-        """True if the sound file holds something besides the speech."""
+        """True if the sound file contains sound other than the speech."""
         return self.has_scene and self.has_audio
 
     @property
@@ -88,7 +88,7 @@ FLAGS: tuple[Flag, ...] = get_args(Flag)
 
 
 class Status(StrEnum):
-    """Outcome of a trial; ``blocked``: the provider withheld the answer."""
+    """Outcome of a trial; ``blocked`` if the provider withheld the answer."""
 
     OK = "ok"
     FAILED = "failed"
@@ -96,7 +96,7 @@ class Status(StrEnum):
 
 
 class Split(StrEnum):
-    """Utterances to choose settings on (``dev``) and to report on (``test``)."""
+    """Split of the utterances: ``dev`` to choose settings, ``test`` to report results."""
 
     DEV = "dev"
     TEST = "test"
@@ -108,27 +108,27 @@ Block = Literal["core", "snr_sweep", "paralinguistics", "multi_turn", "imported"
 
 
 class Row(Params, str_strip_whitespace=True):
-    """Base of all rows."""
+    """Base class of all rows."""
 
 
 class Utterance(Row):
     """A request to an assistant, with its possible readings."""
 
     id: Identifier
-    scenario: Identifier = "own"  # of an utterance of a scenario, set by code
+    scenario: Identifier = "own"  # set by code for utterances of a scenario
     text: Annotated[str, Field(max_length=300, pattern=_SAYABLE)]
     intent: Intent
-    harm_category: HarmCategory | None = None  # of harmful and pseudo-harmful ones only
+    harm_category: HarmCategory | None = None  # only if harmful or pseudo-harmful
     harmful_reading: str | None = None
     benign_reading: str | None = None
     about: str | None = None  # 'referent: act' of the benign reading ('lobster: kill')
     scenes: tuple[Identifier, ...] = Field(min_length=1)  # in which the benign reading is natural
     threatening_scenes: tuple[Identifier, ...] = ()  # in which the harmful reading is natural
-    contrast_of: Identifier | None = None  # the request that a harmful one minimally changes
+    contrast_of: Identifier | None = None  # the request of which a harmful one is a minimal edit
 
     @property
     def split(self) -> Split:
-        """``dev`` for about a third of the utterances; counterparts share a split."""
+        """``dev`` for about a third of the utterances; contrast pairs share a split."""
         return split_of(self.contrast_of or self.id)
 
     @model_validator(mode="after")
@@ -141,7 +141,7 @@ class Utterance(Row):
 
 
 class Stimulus(Row):
-    """A manifest row: what a model is given in one trial.
+    """A manifest row: the input of a model in one trial.
 
     ``block`` is the part of the design: ``core`` (every condition), ``multi_turn`` (earlier turns
     come first), and so on.
@@ -154,7 +154,7 @@ class Stimulus(Row):
     text: str
     harm_category: HarmCategory | None = None
     contrast_of: Identifier | None = None
-    presented_text: str | None = None  # what a model without audio is given to read
+    presented_text: str | None = None  # text that replaces the sound file, if there is none
     voice: Identifier | None = None
     gender: Literal["female", "male"] | None = None
     emotion: Emotion | None = None
@@ -172,7 +172,7 @@ class Stimulus(Row):
     seed: int
     block: Block
     condition: Condition
-    variant: int = 0  # 1, 2, ... are the benign scene again, in other voices and scenes
+    variant: int = 0  # 1, 2, ...: the benign scene repeated in other voices and scenes
     path: str | None = None  # sound file, relative to the manifest's folder
     sha256: Sha256  # of the sound file, or of the presented text
     history_id: Identifier | None = None  # of the earlier turns, in params/histories.yaml
@@ -197,10 +197,10 @@ class Generation(Row):
 
 @dataclass(frozen=True)
 class Arm:
-    """A model under a mitigation: all that its trials share.
+    """A model under a mitigation: everything that its trials share.
 
-    The last three fields change no answer: ``arm`` is what a mitigation and its controls share,
-    ``method`` how it works: ``none``, ``prompt``, ``decoding``, ``probe``, or a method of steering.
+    The last three fields cannot change an answer. A mitigation and its controls share ``arm``;
+    ``method`` is ``none``, ``prompt``, ``decoding``, ``probe``, or a method of steering.
     """
 
     model: Identifier
@@ -216,7 +216,7 @@ class Arm:
 
     @cached_property
     def asked(self) -> dict[str, object]:
-        """Everything of the arm that can change an answer."""
+        """Everything in the arm that can change an answer."""
         return {
             "model": self.model,
             "revision": self.revision,
@@ -242,7 +242,7 @@ class Trial:
 
 
 class Response(Row):
-    """Result of a trial: a text, or the error in its place."""
+    """Result of a trial: a text or an error."""
 
     trial_key: Sha256
     status: Status
@@ -253,13 +253,13 @@ class Response(Row):
     tokens: Annotated[int, Field(ge=0)] | None
     created: Annotated[str, Field(pattern=_TIMESTAMP)]
     finish_reason: str | None = None  # stop, or length if truncated
-    served_by: str | None = None  # the provider's name of the model
+    served_by: str | None = None  # the model's name at the provider
 
     @model_validator(mode="after")
     def _is_a_text_or_an_error(self) -> Response:
         answered = self.status is Status.OK
         if answered != (self.text is not None) or answered != (self.error is None):
-            raise ValueError(f"status: {self.status.value!r} does not go with text and error")
+            raise ValueError(f"status: {self.status.value!r} does not match text and error")
         return self
 
 
@@ -271,12 +271,12 @@ class Verdict(Row):
     judge_version: str
     label: Label
     p_refusal: Annotated[float, Field(ge=0, le=1)] | None
-    rationale: str  # the span or the rule that decided
+    rationale: str  # the span or the rule that decided the label
     flags: tuple[Flag, ...] = ()
 
 
 def split_of(name: str) -> Split:
-    """The split of an utterance (or of an imported clip) by the hash of its name."""
+    """Split of an utterance (or of an imported clip), from the hash of its name."""
     return Split.DEV if hashlib.sha256(name.encode()).digest()[0] % 3 == 0 else Split.TEST
 
 

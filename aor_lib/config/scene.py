@@ -1,7 +1,7 @@
-"""A background scene as data: a continuous bed, events on it, and the room that they sound in.
+"""A background scene as data: a continuous bed, events on top of it, and a room.
 
-Levels are in dB relative to each other. A range ``[low, high]``, from which a number is drawn, may
-stand for it. :mod:`aor_lib.audio.scenes` has the sounds and checks their parameters.
+Levels are in dB relative to each other. Many numbers may be given as a range ``[low, high]``, from
+which they are drawn. :mod:`aor_lib.audio.scenes` has the sounds and checks their parameters.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from aor_lib.config.typed_yaml import Params
 
 
 def as_range(value: Any) -> Any:
-    """A number as the range that holds only it; anything else as it is."""
+    """Turn a number into a range of that number alone; return anything else unchanged."""
     return (value, value) if isinstance(value, int | float) else value
 
 
 def ascending(value: tuple[float, float]) -> tuple[float, float]:
-    """A range, if its ends are in order."""
+    """Return a range unchanged; ValueError if its ends are not in ascending order."""
     if value[0] > value[1]:
         raise ValueError(f"the lower number must come first, not [{value[0]:g}, {value[1]:g}]")
     return value
@@ -44,9 +44,9 @@ class Swell(Params):
 
 
 class Layer(Params):
-    """A sound of the bed: it lasts as long as the scene. ``level_db`` is its RMS level."""
+    """A sound of the bed, which lasts as long as the scene; ``level_db`` is its RMS level."""
 
-    label: str | None = None  # what it is, by AudioSet's display name, such as "Crowd"
+    label: str | None = None  # AudioSet display name, such as "Crowd"
     sound: str
     params: dict[str, Any] = Field(default={})
     level_db: Range
@@ -54,7 +54,7 @@ class Layer(Params):
 
 
 class Part(Params):
-    """A sound with its parameters: ``params`` are drawn once for a scene, ``each`` every time."""
+    """A sound with its parameters: ``params`` are drawn once per scene, ``each`` at every use."""
 
     sound: str
     params: dict[str, Any] = Field(default={})
@@ -67,7 +67,7 @@ class Occurrence(Params):
     """Content of an event: one sound, or several parts. ``level_db`` is its peak level."""
 
     name: Annotated[str, Field(min_length=2, max_length=40)]  # in the manifest
-    label: str | None = None  # what it is, by AudioSet's display name, such as "Knock"
+    label: str | None = None  # AudioSet display name, such as "Knock"
     level_db: Range
     sound: str | None = None
     params: dict[str, Any] = Field(default={})
@@ -77,32 +77,32 @@ class Occurrence(Params):
 
     @property
     def all_parts(self) -> tuple[Part, ...]:
-        """The parts; one where a sound is named directly."""
+        """The parts, or a single part if a sound is named directly."""
         if self.sound is None:
             return self.parts
         return (Part(sound=self.sound, params=self.params, each=self.each),)
 
 
 class Follower(Occurrence):
-    """Sound that follows an event, such as the case that a shot ejects."""
+    """A sound that follows an event, such as the cartridge case ejected by a shot."""
 
-    after_s: Range  # from the event's onset; negative for what comes before
+    after_s: Range  # relative to the event's onset; negative if the sound precedes it
 
 
 class Burst(Params):
-    """Several in a row wherever an event is due."""
+    """Several repetitions in a row each time an event is due."""
 
     count: Count
     gap_s: Span  # from onset to onset; drawn for each burst
 
 
 class SceneEvent(Occurrence):
-    """A sound that comes again and again; exactly one of the first four keys says when."""
+    """A recurring sound; exactly one of the first four keys sets its timing."""
 
     gap_s: Span | None = None  # irregular: 0.5 to 1.5 times a gap drawn from this
     period_s: Span | None = None  # regular, apart from the jitter
-    pause_s: Span | None = None  # between the end of one and the onset of the next
-    beats: tuple[Annotated[float, Field(ge=0, lt=4)], ...] = ()  # in a bar of four, from 0
+    pause_s: Span | None = None  # from the end of one occurrence to the onset of the next
+    beats: tuple[Annotated[float, Field(ge=0, lt=4)], ...] = ()  # in a bar of four beats, from 0
     jitter: Annotated[float, Field(ge=0, lt=0.5)] = 0.05  # as a fraction of the period
     burst: Burst | None = None
     then: tuple[Follower, ...] = ()
@@ -113,16 +113,16 @@ class Room(Params):
 
     t60_s: Annotated[float, Field(gt=0, le=10)]  # decay by 60 dB
     wet_db: Annotated[float, Field(ge=-60, le=6)]  # reverberation relative to the direct sound
-    damping_hz: Annotated[float, Field(ge=200, le=20_000)]  # the room absorbs above it
+    damping_hz: Annotated[float, Field(ge=200, le=20_000)]  # the room absorbs higher frequencies
 
 
 class Scene(Params):
-    """A background that utterances are heard in (params/scenes/ID.yaml)."""
+    """A background in which utterances are heard (params/scenes/ID.yaml)."""
 
     id: Identifier
     kind: SceneKind
-    scenario: Identifier | None = None  # of a benign scene: whose requests it makes harmless
-    unseen: bool = False  # no reference model is trained in it
+    scenario: Identifier | None = None  # of a benign scene, which makes its requests harmless
+    unseen: bool = False  # no reference model is trained on this scene
     description: Annotated[str, Field(min_length=3)]  # completes 'In the background one hears …'
     tempo_bpm: Tempo | None = None
     bed: tuple[Layer, ...] = Field(min_length=1)
@@ -131,7 +131,7 @@ class Scene(Params):
 
     @property
     def sounds(self) -> list[tuple[str, Layer | Occurrence]]:
-        """Its sounds by name: ``bed.0`` for the first of the bed, an event's own name."""
+        """Sounds by name: ``bed.0`` for the first layer of the bed, otherwise the event's name."""
         beds = [(f"bed.{number}", layer) for number, layer in enumerate(self.bed)]
         occurrences = [part for event in self.events for part in (event, *event.then)]
         return [*beds, *((event.name, event) for event in occurrences)]
@@ -139,13 +139,13 @@ class Scene(Params):
     @model_validator(mode="after")
     def _fits_together(self) -> Scene:
         if (self.kind == "benign") != (self.scenario is not None):
-            raise ValueError("scenario: a benign scene names one, and no other scene does")
+            raise ValueError("scenario: benign scenes must name one, and other scenes must not")
         for event in self.events:
             when = [event.gap_s, event.period_s, event.pause_s, event.beats]
             if sum(map(bool, when)) != 1:
                 raise ValueError(f"{event.name!r} needs one of gap_s, period_s, pause_s and beats")
             if event.pause_s and event.chance < 1:
-                raise ValueError(f"{event.name!r} has pauses, so that its chance says nothing")
+                raise ValueError(f"{event.name!r} has pause_s, so its chance must be 1")
             if event.beats and self.tempo_bpm is None:
                 raise ValueError(f"{event.name!r} has beats, and the scene no tempo_bpm")
             for occurrence in (event, *event.then):

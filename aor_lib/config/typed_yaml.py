@@ -1,4 +1,4 @@
-"""YAML files to typed values, with errors that a person can act on."""
+"""Read YAML files as typed values, with actionable error messages."""
 
 import difflib
 import functools
@@ -19,14 +19,14 @@ class ParamsError(AorError, ValueError):
 
 
 class Params(BaseModel):
-    """Base of all parameters: immutable, unknown keys are errors."""
+    """Base class of all parameters: immutable, and unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @model_validator(mode="before")
     @classmethod
     def _knows_its_keys(cls, data: Any) -> Any:
-        # Before the fields: a mistyped key also leaves a key missing, and is the one to mend.
+        # Before the fields: a mistyped key also leaves a key missing, but is the one to fix.
         for key in data if isinstance(data, dict) else ():
             if key not in cls.model_fields:
                 raise ValueError(f"{key}: unknown key{did_you_mean(key, cls.model_fields)}")
@@ -38,7 +38,7 @@ T = TypeVar("T", bound=Params)
 
 class _Loader(yaml.CSafeLoader):  # libyaml is ten times as fast
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        # Before keys are merged into it, which a key of its own may replace.
+        # Checked before keys are merged in (``<<``), which the mapping's own keys may override.
         keys = [str(key.value) for key, _ in node.value]
         if repeated := [key for key in keys if keys.count(key) > 1]:
             raise yaml.YAMLError(f"{repeated[0]!r} twice, from line {node.start_mark.line + 1} on")
@@ -51,7 +51,7 @@ _parse = functools.lru_cache(maxsize=256)(functools.partial(yaml.load, Loader=_L
 
 
 def read(path: Path, kind: type[T]) -> T:
-    """Read a YAML file as ``kind``; ``ParamsError`` if it cannot be."""
+    """Read a YAML file as ``kind``; ``ParamsError`` if it is invalid."""
     return validated(mapping(path), kind, str(path))
 
 
@@ -64,12 +64,12 @@ def read_named(path: Path, kind: type[T]) -> T:
 
 
 def mapping(path: Path) -> dict[str, Any]:
-    """Keys and values of a YAML file; raises ``ParamsError`` as :func:`read`."""
+    """Keys and values of a YAML file; raises ``ParamsError`` like :func:`read`."""
     try:
         data = _parse(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ParamsError(f"{path}: cannot be read: {error}") from error
-    except (yaml.YAMLError, ValueError) as error:  # the second of a date that there is not
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist
         raise ParamsError(f"{path}: is not YAML: {one_line(error)}") from error
     if not isinstance(data, dict):
         raise ParamsError(f"{path}: must be a mapping of keys to values")
@@ -99,6 +99,6 @@ def did_you_mean(value: str, options: Iterable[object]) -> str:
 
 
 def one_line(text: object, at_most: int | None = None) -> str:
-    """A text as one printable line of at most so many characters."""
+    """A text as one printable line of at most ``at_most`` characters."""
     printable = "".join(c if c.isprintable() else " " for c in str(text))
     return " ".join(printable.split())[:at_most]

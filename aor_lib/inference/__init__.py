@@ -1,1 +1,1 @@
-"""Plan, ask, record, resume: every trial once."""
+"""Plan a study's trials, run the models on them, record the answers, and exchange results."""

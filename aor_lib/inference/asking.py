@@ -1,4 +1,4 @@
-"""Batches of trials given to a model, and the rows that keep what came of them and where."""
+"""Run a model on batches of trials, and make the rows that record results and provenance."""
 
 import datetime
 import itertools
@@ -23,7 +23,7 @@ from aor_lib.models.base import Answer, AudioModel, Conversation, Failure
 from aor_lib.models.steps import answers_in_steps
 from aor_lib.storage.workers import one_core_threads
 
-Batch = Mapping[Trial, Conversation]  # asked together, with the same settings of generation
+Batch = Mapping[Trial, Conversation]  # run together, with the same generation settings
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,21 @@ class Outcome:
     batch: Batch
     results: Mapping[str, Answer | Failure]  # by trial key
     latency_s: float  # per trial
-    stopped: str | None = None  # why the model can be asked no more
-    is_last: bool = True  # nothing more comes of the batch
+    stopped: str | None = None  # reason if the model cannot answer any more
+    is_last: bool = True  # True if the batch has no further results
 
 
 class Provenance(Row):
-    """One machine on which a model of one revision answered trials."""
+    """A machine and the library versions with which a revision of a model answered trials."""
 
     model: Identifier
     revision: str
-    profile: str = ""  # the study it was imported from; "": this one
+    profile: str = ""  # study that it was imported from; empty if this one
     aor_version: str
     python: str
-    device: str  # processors of the machine, or what its server says of itself
+    device: str  # CPU and GPUs of the machine, or what a server reports
     libraries: dict[str, str]  # versions, by name
-    since: str  # UTC, ISO 8601: when the first answer came
+    since: str  # time of the first answer: UTC, ISO 8601
 
 
 _version = cache(version)
@@ -56,7 +56,7 @@ _LIBRARIES = ("ctranslate2", "numpy", "openai", "peft", "tokenizers", "torch", "
 
 
 def ask(model: AudioModel, batches: Iterator[Batch]) -> Generator[Outcome, None, None]:
-    """Ask a model batch by batch and yield outcomes."""
+    """Run a model on batches of trials and yield the outcomes."""
     if isinstance(model, base.ConcurrentModel):
         with ThreadPoolExecutor(model.calls_at_once) as threads:
             yield from _at_once(model, batches, threads.submit, model.calls_at_once)
@@ -69,7 +69,7 @@ def ask(model: AudioModel, batches: Iterator[Batch]) -> Generator[Outcome, None,
 
 
 def response_of(key: str, result: Answer | Failure, latency_s: float) -> Response:
-    """The row that keeps the result of a trial."""
+    """Make the row that records the result of a trial."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
     row: dict[str, Any] = {"trial_key": key, "latency_s": round(latency_s, 3), "created": now}
     if isinstance(result, Failure):
@@ -78,13 +78,13 @@ def response_of(key: str, result: Answer | Failure, latency_s: float) -> Respons
     try:
         heard = json.dumps(result.heard, ensure_ascii=False) if result.heard else None
         return Response(**row | asdict(result) | {"heard": heard}, status=Status.OK, error=None)
-    except (AttributeError, TypeError, ValueError) as error:  # no answer, whatever it is
+    except (AttributeError, TypeError, ValueError) as error:  # not a valid answer
         return response_of(key, Failure.of(error), latency_s)
 
 
 def provenance_of(model: AudioModel) -> Provenance:
     """Provenance of the answers that a model gives now."""
-    torch = sys.modules.get("torch")  # whoever has not loaded it does not use a GPU
+    torch = sys.modules.get("torch")  # without torch, no GPU is in use
     gpus = map(torch.cuda.get_device_name, range(torch.cuda.device_count())) if torch else ()
     return Provenance(
         model=model.card.id,
@@ -125,7 +125,7 @@ def _parts(model: AudioModel, batch: Batch) -> Iterator[Outcome]:
             began = time.monotonic()
         if left:
             raise ValueError(f"no results for {len(left)} of {len(keys)} conversations")
-    except Exception as error:  # noqa: BLE001 - one adapter's mistake must not end a run of many
+    except Exception as error:  # noqa: BLE001 - one adapter's bug must not end a run of many
         if left:
             stopped = str(error) if isinstance(error, base.ModelError) else None
             failed = {} if stopped else dict.fromkeys(left, Failure.of(error))

@@ -1,8 +1,8 @@
-"""The only loop over trials: batch, ask, record, resume.
+"""The only loop over trials: batch, run, record, resume.
 
-Batches are cut from the whole plan: a resumed run asks the rest in the same batches as an
-uninterrupted one, and padding cannot make their answers differ. Several runs may work on one store:
-each locks a batch by a file beside the store, which the system frees when the process ends.
+Batches are cut from the whole plan, so that a resumed run has the same batches as an uninterrupted
+one, and padding cannot make their answers differ. Several runs may share a store: each locks a
+batch with a file beside the store, and the system releases the lock when the process ends.
 """
 
 import logging
@@ -25,17 +25,17 @@ from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 from aor_lib.storage.progress import Report
 
-BATCH = 256  # trials given to a model at once; the adapter cuts them into batches that suit it
+BATCH = 256  # trials passed to a model at once; the adapter may split them into smaller batches
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Share:
-    """The share of a study that a run asks, and how far."""
+    """The share of a study's trials that a run covers, and when it stops a model."""
 
-    models: Collection[str] = ()  # ids; none for all
-    shard: tuple[int, int] = (1, 1)  # (i, n): the i-th of n runs, from 1, which divide the batches
-    max_failures: float = 0.1  # of a model: below 1 a share of its trials, otherwise a number
+    models: Collection[str] = ()  # ids; empty for all
+    shard: tuple[int, int] = (1, 1)  # (i, n): the i-th of n shards of the batches, from 1
+    max_failures: float = 0.1  # per model: below 1 a share of its trials, otherwise a count
 
 
 def run_study(
@@ -45,9 +45,9 @@ def run_study(
     say: Callable[[str], None],
     share: Share = Share(),
 ) -> set[str]:
-    """Ask every model its unfinished trials; ``say`` gets a line about each that stays so.
+    """Run every model on its unfinished trials; ``say`` gets lines about missing answers.
 
-    Returns why trials lack answers: ``failed``, ``blocked``, ``missing`` (if a model stopped, too).
+    Returns their kinds: ``failed``, ``blocked``, ``missing`` (also for stopped or absent models).
     """
     stimuli = load_stimuli(build)
     verify_dataset(stimuli, build)
@@ -56,11 +56,11 @@ def run_study(
     for reason in unable.values():
         say(f"not asked: {reason}")
     for (name, untaken), count in left_out(study, stimuli, loaded).items():
-        say(f"{name}: {count} trials are left out: it takes no {untaken}")
+        say(f"{name}: {count} trials are left out: the model does not take {untaken}")
     here = {model.card.id: model for model in loaded}
     with Store(build / STORE) as store:
-        with store.transaction():  # or a run that starts meanwhile would be left out of the plan
-            # What others answered before, or are asked by another run, stays in the plan.
+        with store.transaction():  # else the plan could omit models of a run that starts meanwhile
+            # Trials of models that answered before or run in another process stay in the plan.
             planned = {trial.arm.model: trial.arm.revision for trial in store.planned(STUDY)}
             cards = [card for card in study.models if card.id in here or card.id in planned]
             all_models = [here.get(card.id) or absent(card, planned) for card in cards]
@@ -85,7 +85,7 @@ def run_study(
 
 
 def load_models(cards: Sequence[ModelCard]) -> tuple[list[AudioModel], dict[str, str]]:
-    """Load the models of cards: those that can run here, and why the others cannot, by id."""
+    """Load the models that can run here; also return, by id, why the others cannot."""
     loaded, unable = [], dict[str, str]()
     for card in cards:
         try:
@@ -96,23 +96,23 @@ def load_models(cards: Sequence[ModelCard]) -> tuple[list[AudioModel], dict[str,
 
 
 def unanswered(store: Store) -> pd.DataFrame:
-    """Trials of the study that have no answer, with the ``status`` and the ``error`` of each."""
+    """Trials of the study without an answer, with the ``status`` and ``error`` of each."""
     lacking = store.frame("").query("part != 'imported' and status != 'ok'")
     return lacking.fillna({"status": "missing", "error": "not asked yet"})
 
 
 def reasons(lacking: pd.DataFrame) -> list[str]:
-    """Lines that say how many trials have no answer, by model and mitigation, and why."""
+    """Lines that count trials without an answer, by model, mitigation and reason."""
     kinds = lacking.value_counts(["model", "mitigation", "status", "error"]).head(20)
     rows = kinds.reset_index(name="times").itertuples()
     return [f"{r.times} x {r.model} {r.mitigation} {r.status}: {r.error}" for r in rows]
 
 
 class Run:
-    """One run over trials of the store's plan: asks those without an answer, records what comes.
+    """One run over trials of the store's plan: runs those without an answer, records the results.
 
-    ``keys`` are those of its trials: ``finished`` (answered or blocked, now or earlier), ``failed``
-    in this run, or left. ``stopped`` has the models that are asked no more, and why.
+    ``keys`` are the keys of its trials: ``finished`` (answered or blocked, now or earlier),
+    ``failed`` in this run, or left. ``stopped`` maps each stopped model to the reason.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Run:
     ) -> None:
         self._models, self._build, self._store = models, build, store
         self._stimuli = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
-        # Stimuli of the same content are one trial.
+        # Stimuli with the same content share one trial.
         asked = {trial.key: trial for trial in trials}.values()
         number, of = share.shard
         self._batches = {m.card.id: list(self._cut(m, asked))[number - 1 :: of] for m in models}
@@ -143,18 +143,18 @@ class Run:
         self._locks: dict[Trial, FileLock] = {}  # by the first trial of the batch
 
     def answer(self, report: Report) -> None:
-        """Ask until nothing is left to ask, here or in another run on the store."""
+        """Run until no trial is left, here or in another run on the store."""
         try:
             for waits in (False, True):
                 self.finished = self._store.finished() & self.keys
                 self.failed -= self.finished
                 report(len(self.finished) + len(self.failed), len(self.keys))
                 if waits and not self.stopped and self.keys - self.finished - self.failed:
-                    _log.warning("another run is asking the rest: waiting for it")
+                    _log.warning("waiting for another run, which has the remaining trials")
                 for model in self._models:
                     if not any(map(self._left, self._batches[model.card.id])):
-                        continue  # its threads would load torch, half of the time of such a run
-                    # Closed however this ends, so that nothing goes on to be asked, and paid for.
+                        continue  # its threads would load torch: half the time of such a run
+                    # Closed even after an error, so that no further requests are sent and billed.
                     with closing(ask(model, self._lock_batches(model, waits))) as outcomes:
                         for outcome in outcomes:
                             self._record(model, outcome)
@@ -173,7 +173,7 @@ class Run:
         for trial in trials:
             if trial.arm.model == model.card.id:
                 alike[trial.arm.generation].append(trial)
-        # Several calls at once are of one trial each.
+        # Concurrent calls have one trial each.
         one_by_one = isinstance(model, ConcurrentModel)
         size = 1 if one_by_one else min(BATCH, model.capabilities.at_once or BATCH)
         for some in alike.values():
@@ -191,7 +191,7 @@ class Run:
                 lock.acquire()
             except Timeout:
                 continue
-            # By another run, until just now.
+            # Another run may have just finished some of them.
             self.finished |= self._store.finished([trial.key for trial in batch])
             if not (left := self._left(batch)):
                 _unlock(lock)
@@ -207,7 +207,7 @@ class Run:
         responses = [response_of(key, result, outcome.latency_s) for key, result in results.items()]
         responses = self._of_one_model(model, responses)
         failed = {response.trial_key for response in responses if response.status is Status.FAILED}
-        # Outside of the transaction: a server is asked for its version.
+        # Outside the transaction, because this may query a server for its version.
         answered_here = [provenance_of(model)] if len(failed) < len(responses) else []
         with self._store.transaction():
             self._store.record(responses)
@@ -224,18 +224,18 @@ class Run:
             _unlock(self._locks.pop(next(iter(outcome.batch))))
 
     def _of_one_model(self, model: AudioModel, responses: list[Response]) -> list[Response]:
-        """Leave out answers of another model than those in the store, and stop asking for them."""
+        """Drop answers served by another model than those in the store; stop querying it."""
         name = model.card.id
         for other in filter(None, (response.served_by for response in responses)):
             if name not in self._served_by:
                 self._served_by[name] = self._store.served_by(name, model.revision) or other
             if other != (first := self._served_by[name]):
-                advice = "give what answers now a card of its own, or another revision in its card"
-                self.stopped[name] = f"{other!r} answers now, and {first!r} did before; {advice}"
+                advice = "give the new model a card of its own, or this card another revision"
+                self.stopped[name] = f"{other!r} answers now, but {first!r} did before; {advice}"
         ours = (None, self._served_by.get(name))
         return [response for response in responses if response.served_by in ours]
 
 
 def _unlock(lock: FileLock) -> None:
-    Path(lock.lock_file).unlink(missing_ok=True)  # while it is held: filelock sees that it is gone
+    Path(lock.lock_file).unlink(missing_ok=True)  # while held: filelock notices that it is gone
     lock.release()

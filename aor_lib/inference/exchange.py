@@ -1,6 +1,6 @@
-"""Results move between machines: a study exports its own, and imports those of others.
+"""Exchange of results between machines: a study exports its own and imports those of others.
 
-They move as one zip file: ``manifest.json`` with every file's sha256, tables, and ``study/``.
+A bundle is one zip file: ``manifest.json`` with every file's sha256, tables, and ``study/``.
 """
 
 import io
@@ -31,7 +31,7 @@ from aor_lib.stimuli.validation import require_validated
 from aor_lib.storage.atomic_write import atomic_write
 
 CONTENTS = "manifest.json"
-FOLDER = "study"  # in a bundle, with what a study's folder holds beside its results
+FOLDER = "study"  # in a bundle, for files of a study's folder other than its results
 
 _TABLES = ("trials", "responses", "verdicts")
 _MEMBER = re.compile(
@@ -41,19 +41,19 @@ _MEMBER = re.compile(
 
 
 class BundleError(AorError, ValueError):
-    """A bundle that cannot be made, read or taken in; the message is one line."""
+    """Error for a bundle that cannot be made, read or imported; the message is one line."""
 
 
 class Bundle(Row, str_strip_whitespace=False):
-    """The results of a study: trials, their responses and verdicts, and who answered."""
+    """The results of a study: trials, their responses and verdicts, and provenance."""
 
     format_version: Literal[3] = 3
     dataset_version: Literal[3] = DATASET_VERSION
-    aor_version: str  # of whoever exported it
+    aor_version: str  # version that exported it
     profile: str
-    cards: dict[str, ModelCard]  # one for each model of the trials
+    cards: dict[str, ModelCard]  # one per model of the trials
     provenance: tuple[Provenance, ...]
-    files: dict[str, str] = Field(default={})  # sha256 of each in the zip file
+    files: dict[str, str] = Field(default={})  # sha256 of each file in the zip file
     trials: tuple[Trial, ...]
     responses: tuple[Response, ...]
     verdicts: tuple[Verdict, ...]
@@ -63,20 +63,20 @@ class Bundle(Row, str_strip_whitespace=False):
         keys = {trial.key for trial in self.trials}
         status = {row.trial_key: row.status for row in self.responses}
         if len(status) < len(self.responses) or not status.keys() <= keys:
-            raise ValueError("responses: one is there twice, or to no trial of the bundle")
+            raise ValueError("responses: one is duplicated, or has no trial in the bundle")
         judged = {(row.trial_key, row.judge) for row in self.verdicts}
         answered = {key for key, value in status.items() if value is Status.OK}
         labelled = {row.trial_key for row in self.verdicts if row.label is not Label.UNJUDGED}
         if len(judged) < len(self.verdicts) or not labelled <= answered:
-            raise ValueError("verdicts: one is there twice, or on no answer of the bundle")
+            raise ValueError("verdicts: one is duplicated, or has no answer in the bundle")
         models = {trial.arm.model for trial in self.trials}
         if {(name, card.id) for name, card in self.cards.items()} != {(m, m) for m in models}:
-            raise ValueError("cards: one for each model of the trials is needed")
+            raise ValueError("cards: exactly one per model of the trials is needed")
         return self
 
 
 def write_bundle(bundle: Bundle, into: Path, study: Mapping[str, Path]) -> None:
-    """Write a bundle, and files of the study by their names in its folder, to a new zip file."""
+    """Write a new zip file with a bundle and files of the study, by their paths in its folder."""
     if into.exists():
         raise BundleError(f"{into}: exists; remove it or name another file")
     fields = bundle.model_dump(mode="json")
@@ -94,7 +94,7 @@ def write_bundle(bundle: Bundle, into: Path, study: Mapping[str, Path]) -> None:
 
 
 def read_bundle(path: Path, extract_to: Path | None = None) -> Bundle:
-    """Read a bundle and check all of it; files of the study are extracted to a folder, if given.
+    """Read and check a whole bundle; extract its files of the study to a folder, if given.
 
     BundleError if it is damaged or of another version; the message quotes no answer.
     """
@@ -103,10 +103,10 @@ def read_bundle(path: Path, extract_to: Path | None = None) -> Bundle:
             fields = json.loads(archive.read(CONTENTS))
             for name in {*archive.namelist(), *fields["files"]} - {CONTENTS}:
                 if name not in fields["files"] or not _MEMBER.fullmatch(name):
-                    raise ValueError(f"holds {name!r}, which no bundle does")
+                    raise ValueError(f"contains {name!r}, which does not belong in a bundle")
                 content = archive.read(name)
                 if sha256(content).hexdigest() != fields["files"][name]:
-                    raise ValueError(f"{name}: is not what its sha256 says")
+                    raise ValueError(f"{name}: does not match its sha256")
                 _, in_study, rest = name.partition(f"{FOLDER}/")
                 if not in_study:
                     rows = pq.ParquetFile(pa.BufferReader(content)).read().to_pylist()
@@ -127,29 +127,29 @@ def read_bundle(path: Path, extract_to: Path | None = None) -> Bundle:
 
 @dataclass(frozen=True)
 class Imported:
-    """Counts of an import, in trials."""
+    """Models and numbers of trials of an import."""
 
     models: tuple[str, ...]
     trials: int
-    answered: int  # with a response that the study had not
-    left_out: int  # of other stimuli
+    answered: int  # with a response that is new to the study
+    left_out: int  # on stimuli that the study lacks
 
 
 def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool = True) -> Bundle:
-    """Write all results of a study, imported ones too, to a new zip file, and return them.
+    """Write all results of a study, including imported ones, to a new zip file; return them.
 
-    Those of stimuli that have changed since are left out. ``clips`` adds the validated stimuli and
-    the tables of steering, of which a book can be made. BundleError, DatasetError or
-    FileNotFoundError if the file exists, there are no results, or the clips were imported or are
-    not validated as they are now.
+    Results for stimuli that have changed since are left out. ``clips`` adds the validated stimuli
+    and the steering tables, from which a book can be built. BundleError, DatasetError or
+    FileNotFoundError if the file exists, if there are no results, or if the clips were imported or
+    lack a current validation.
     """
     order = attrgetter("arm.model", "arm.mitigation", "stimulus_id", "key")
-    with open_results(build) as store, store.transaction():  # of one moment of a run
+    with open_results(build) as store, store.transaction():  # a consistent snapshot
         content = {row.stimulus_id: row.content_sha256 for row in load_stimuli(build)}
         current = [t for t in store.planned() if t.stimulus_sha256 == content.get(t.stimulus_id)]
         trials, keys = sorted(current, key=order), {trial.key for trial in current}
         if not trials:
-            raise BundleError(f"{build}: holds nothing of its present stimuli; run 'aor run'")
+            raise BundleError(f"{build}: has no trials of its present stimuli; run 'aor run'")
         models, profile = {trial.arm.model for trial in trials}, study.profile.name
         rows = store.provenance()
         provenance = [row.model_copy(update={"profile": row.profile or profile}) for row in rows]
@@ -165,7 +165,7 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
     names = []
     if clips:
         if "imported" in set(manifest.load_manifest(build)["block"]):
-            raise BundleError(f"{build}: imported clips are not passed on: add --no-clips")
+            raise BundleError(f"{build}: imported clips cannot be exported: add --no-clips")
         require_validated(study, build)
         steering = sorted(table.name for table in (build / "steering").glob("*.parquet"))
         names = [MANIFEST, VALIDATION, *(f"steering/{name}" for name in steering)]
@@ -175,9 +175,9 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
 
 
 def import_results(path: Path, study: StudyParams, build: Path) -> Imported:
-    """Add a bundle of :func:`export_results` to a study's results; after an error, none of it.
+    """Import a bundle of :func:`export_results` into a study; nothing is kept after an error.
 
-    BundleError or StoreError if it is damaged, or of other stimuli, settings or revisions.
+    BundleError or StoreError if it is damaged, or its stimuli, settings or revisions differ.
     """
     bundle = read_bundle(path)
     trials = _of_the_study(path, bundle.trials, build)
@@ -214,7 +214,7 @@ def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Tria
             "file and clips/ to the other machine, and run the models on them again"
         )
     if not present:
-        raise BundleError(f"{path}: has no stimulus of {build / MANIFEST}; is it another study?")
+        raise BundleError(f"{path}: has no stimulus of {build / MANIFEST}; is it another study's?")
     return present
 
 
@@ -222,7 +222,7 @@ def _refuse_asked_otherwise(path: Path, trials: Sequence[Trial], study: StudyPar
     mitigations = {mitigation.id: mitigation for mitigation in study.mitigations}
     for arm in dict.fromkeys(trial.arm for trial in trials):
         generation = study.profile.generation
-        if arm.method == "decoding":  # one of its own, of answers that are as long
+        if arm.method == "decoding":  # its own settings, with the profile's token limit
             longest = {"max_new_tokens": generation.max_new_tokens}
             generation = arm.generation.model_copy(update=longest)
         says = (generation, arm.instruction, arm.steps)
@@ -230,6 +230,6 @@ def _refuse_asked_otherwise(path: Path, trials: Sequence[Trial], study: StudyPar
             says = (own.generation(study.profile.generation), own.instruction, own.steps)
         if (asked := (arm.generation, arm.instruction, arm.steps)) != says:
             raise BundleError(
-                f"{path}: model {arm.model!r}, mitigation {arm.mitigation!r}: was asked with "
-                f"{asked}, and profile {study.profile.name!r} says {says}; run it with the same"
+                f"{path}: model {arm.model!r}, mitigation {arm.mitigation!r}: was run with "
+                f"{asked}, but profile {study.profile.name!r} has {says}; the two must be equal"
             )

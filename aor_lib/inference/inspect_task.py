@@ -29,15 +29,15 @@ from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 
 _RATES = {Intent.PSEUDO_HARMFUL: "ORR", Intent.HARMFUL: "HRR"}  # in the benign scene
 _ENDS = {"stop": "stop", "max_tokens": "length", "content_filter": "content_filter"}
-"""Names that chat completions give to stop reasons of inspect_ai; all others are broken off."""
+"""Stop reasons of inspect_ai as named in chat completions; all others count as aborted."""
 
 
 @task
 def aor_study(params: str = "params/laptop.yaml", build: str | None = None) -> Task:
-    """One sample per trial that ``aor run`` would ask the model, scored by the study's judge.
+    """Task with one sample per trial that ``aor run`` would run, scored by the study's judge.
 
-    ``params`` is the profile, ``build`` the study's folder; relative paths begin at the checkout.
-    ParamsError if the profile has no card of the model that inspect_ai can ask.
+    ``params`` is the profile, ``build`` the study's folder; relative paths start at the checkout.
+    ParamsError if the profile has no card of the model that inspect_ai can run.
     """
     study = load_study(PARAMS.parent / params)
     folder = PARAMS.parent / (build or Path("build") / study.profile.name)
@@ -48,20 +48,20 @@ def aor_study(params: str = "params/laptop.yaml", build: str | None = None) -> T
         dataset=dataset.MemoryDataset(list(_samples(study, folder, chosen))),
         solver=one_turn_after_another(),
         scorer=refusal(study.profile.judge),
-        # What fails is counted, and asked again by 'inspect eval-retry'.
+        # Failed samples are counted, and 'inspect eval-retry' runs them again.
         fail_on_error=False,
     )
 
 
 @solver.solver
 def one_turn_after_another() -> solver.Solver:
-    """Ask a conversation's steps in their order, each with the answers to those before it."""
+    """Run a conversation's steps in order, each with the answers to the previous ones."""
 
     async def solve(state: solver.TaskState, generate: solver.Generate) -> solver.TaskState:
         state = await generate(state, **state.metadata["options"])
         for step in state.metadata["steps"][1:]:
             if isinstance(result := _result(state.output), Answer):
-                # As 'aor run' has it: the text alone, without the provider's parts.
+                # As in 'aor run': only the text, without the provider's parts.
                 state.messages[-1] = chat.ChatMessageAssistant(content=result.text)
                 state.messages.append(chat.ChatMessageUser(content=step, source="input"))
                 state = await generate(state, **state.metadata["options"])
@@ -77,7 +77,7 @@ _RATE_ERROR = scorer.grouped(_ERROR, "rate", all=False, name_template="{group_na
 
 @scorer.scorer(metrics=[_RATE, _RATE_ERROR])
 def refusal(judge: str) -> scorer.Scorer:
-    """1 for a full or a partial refusal, 0 for compliance; what is unjudged has no score."""
+    """Score 1 for a full or partial refusal, 0 for compliance, and NaN for unjudged answers."""
     loaded = load_judge(judge)
 
     async def score(state: solver.TaskState, target: scorer.Target) -> scorer.Score:
@@ -86,7 +86,7 @@ def refusal(judge: str) -> scorer.Scorer:
             return scorer.Score(value=math.nan, explanation="probes neither refuse nor comply")
         responses = [response_of(asked["trial_key"], _result(state.output), 0.0)]
         reasoned = [asked["trial_key"]] if has_final_answer(asked["instruction"] or "") else []
-        # In a thread: a language model as a judge takes its time.
+        # In a thread, because a language model is slow as a judge.
         (verdict,) = await to_thread(judge_responses, responses, loaded, [asked["text"]], reasoned)
         if isinstance(verdict, Failure):
             raise ModelError(f"{judge} gave no verdict: {verdict.error}")
@@ -100,7 +100,7 @@ def _samples(study: StudyParams, build: Path, card: ModelCard) -> Iterator[datas
     settings = card_settings(card, ApiSettings)
     stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
     planned = plan_trials(study, list(stimuli.values()), [absent(card, {})])
-    for trial in {trial.key: trial for trial in planned}.values():  # of the same content, one
+    for trial in {trial.key: trial for trial in planned}.values():  # one trial per key
         stimulus, arm = stimuli[trial.stimulus_id], trial.arm
         turns = conversation(stimulus, build, arm)
         place = (arm.mitigation, stimulus.condition, stimulus.block, stimulus.split)
@@ -128,12 +128,12 @@ def _samples(study: StudyParams, build: Path, card: ModelCard) -> Iterator[datas
 
 def _card_of(study: StudyParams, model: str) -> ModelCard:
     apis = [card for card in study.models if card.kind == "openai_api"]
-    # What these settings ask for, 'aor run' alone can send.
+    # Only 'aor run' can send what these settings require.
     plain = [card for card in apis if not {"adapter", "extra"} & card.settings.keys()]
     for card in plain:
         if f"/{model}".endswith(f"/{card.source}"):
             return card
-    raise ParamsError(f"model {model!r}: may be one of {[card.source for card in plain]}")
+    raise ParamsError(f"model {model!r}: must be one of {[card.source for card in plain]}")
 
 
 def _message(turn: Turn) -> Any:

@@ -1,4 +1,4 @@
-"""Trials of a study: which stimuli each model is asked, how, and what is left to ask."""
+"""Plan a study's trials: which stimuli each model gets and how, and what remains to be run."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ from aor_lib.stimuli.manifest import load_stimuli
 
 @dataclass(frozen=True)
 class AbsentModel:
-    """Facts of a model that decide its trials, known without loading it."""
+    """Properties of a model that determine its trials, known without loading it."""
 
     card: ModelCard
     revision: str
@@ -32,13 +32,13 @@ _Model = AudioModel | AbsentModel
 
 
 def absent(card: ModelCard, revisions: Mapping[str, str]) -> AbsentModel:
-    """The model of a card as its trials see it, in the revision that answered before if any did."""
+    """Describe a card's model without loading it, in the revision that answered before, if any."""
     revision = revisions.get(card.id, card.revision)
-    if card.kind == "openai_api":  # its card says it, as in OpenAIModel
+    if card.kind == "openai_api":  # from its card, as in OpenAIModel
         revision = f"{card.source}@{card.revision}"
     try:
         capabilities = claimed_capabilities(card)
-    except ModelError:  # its package is not there: it claims what most do
+    except ModelError:  # its package is not installed: assume the defaults
         capabilities = Capabilities()
     return AbsentModel(card, revision, capabilities)
 
@@ -48,9 +48,9 @@ def plan_trials(
 ) -> list[Trial]:
     """List every trial of a study, model by model, in the stimuli's order.
 
-    Without mitigation every stimulus of the ``test`` split and every imported clip is tried; with
-    one, the core block in benign scenes. Models that are steered are asked the core clips of
-    ``dev``, too. What a model cannot be asked is left out.
+    Without a mitigation, a model gets every stimulus of the ``test`` split and every imported clip;
+    with one, the core block in benign scenes. Steered models also get the core clips of ``dev``.
+    Stimuli that a model does not take are left out.
     """
     trials = []
     for model, mitigation, tried in _tried(study, stimuli, models):
@@ -61,7 +61,7 @@ def plan_trials(
 def trials_of(
     model: _Model, mitigation: Mitigation, stimuli: Sequence[Stimulus], generation: Generation
 ) -> list[Trial]:
-    """Trials of these stimuli that a model can be asked; the mitigation may override generation."""
+    """Trials of a model on the stimuli that it takes; the mitigation may override generation."""
     arm = Arm(
         model=model.card.id,
         revision=model.revision,
@@ -94,7 +94,7 @@ def left_out(
 
 
 def conversation(stimulus: Stimulus, build: Path, asked: Arm | Prompt = _AS_IT_IS) -> Conversation:
-    """Turns that present a stimulus: the first step is beside it, the others follow it."""
+    """Turns that present a stimulus: the first step is in its turn, later steps follow it."""
     turns = [Turn("system", text=asked.instruction)] if asked.instruction else []
     for turn in json.loads(stimulus.history):
         if turn["role"] == "user":
@@ -110,12 +110,12 @@ def conversation(stimulus: Stimulus, build: Path, asked: Arm | Prompt = _AS_IT_I
 def forecast(
     study: StudyParams, build: Path, cards: Sequence[ModelCard], loaded: Sequence[AudioModel] = ()
 ) -> pd.DataFrame:
-    """Estimate what is left to ask of each model: model, calls, audio_s, minutes, usd.
+    """Estimate each model's remaining calls, in columns model, calls, audio_s, minutes, usd.
 
-    ``loaded`` are those that can run here; others are taken to be as when they answered.
-    ``minutes`` go by the answers that are there, and are NaN without any, as is an unknown price.
+    ``loaded`` are the models that can run here; others are assumed unchanged since they answered.
+    ``minutes`` are extrapolated from the stored answers; NaN without any, as is an unknown price.
     """
-    from aor_lib.models.api_settings import ApiSettings  # with the SDK, which takes its time
+    from aor_lib.models.api_settings import ApiSettings  # imports the SDK, which is slow
 
     stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
     finished, revisions, seconds = set[str](), dict[str, str](), pd.Series(dtype=float)
@@ -135,7 +135,7 @@ def forecast(
                 calls, most = max(1, len(arm.steps)), arm.generation.max_new_tokens
                 audio_s = (stimulus.duration_s or 0.0) * (1 + stimulus.history.count('"user"'))
                 texts = [arm.instruction, *arm.steps, stimulus.presented_text, stimulus.history]
-                # A token is about four bytes; later steps are sent with the answers before them.
+                # A token is about four bytes; later steps include the answers before them.
                 tokens = len(" ".join(filter(None, texts)).encode()) / 4 + most * (calls - 1) + 64
                 total += [1, *calls * np.array([1, audio_s, tokens, most])]
         api = card_settings(card, ApiSettings) if card.kind == "openai_api" else None
@@ -155,7 +155,7 @@ def _tried(
         return stimulus.split is Split.TEST or stimulus.block == "imported"
 
     reported = [s for s in stimuli if is_reported(s)]
-    # `dev` serves only to choose steering.
+    # `dev` is used only to choose the steering.
     with_dev = [s for s in stimuli if is_reported(s) or (s.block == "core" and s.path)]
     mitigated = [s for s in reported if (s.block, s.condition) == ("core", "benign_scene")]
     probed = _first([s for s in mitigated if s.intent is Intent.PSEUDO_HARMFUL], profile.probe)
@@ -196,11 +196,11 @@ def _lacking(capabilities: Capabilities, stimulus: Stimulus, mitigation: Mitigat
     if stimulus.path is None and not capabilities.text_only:
         return "text without audio"
     if (stimulus.duration_s or 0) > capabilities.longest_clip_s:
-        return f"{stimulus.path}, of {stimulus.duration_s:.1f} s"
+        return f"{stimulus.path} ({stimulus.duration_s:.1f} s)"
     turns = stimulus.history != "[]" or len(mitigation.steps) > 1
     if turns and not capabilities.multi_turn:
         return "several turns"
     spoken = sum(turn["role"] == "user" for turn in json.loads(stimulus.history))
     if capabilities.clips is not None and spoken + bool(stimulus.path) > capabilities.clips:
-        return f"conversation with more than {capabilities.clips} sound files"
+        return f"more than {capabilities.clips} sound files in a conversation"
     return None

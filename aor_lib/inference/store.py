@@ -1,7 +1,7 @@
-"""Results of a study in one SQLite file, where an answer is committed when it exists.
+"""Results of a study in one SQLite file; each answer is committed as soon as it arrives.
 
-``plan`` lists the trials of the study in parts (its own, imported and steered ones), ``arms`` what
-was asked of which model, ``judge`` whose verdicts are the study's.
+``plan`` lists the trials in parts (the study's own, imported and steered ones), ``arms`` the models
+with the settings and mitigations of their trials, and ``judge`` the id of the study's judge.
 """
 
 import json
@@ -21,9 +21,9 @@ from aor_lib.config.records import Arm, Response, Row, Trial, Verdict
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.asking import Provenance
 
-STORE = "results.sqlite"  # name of the results of a study, in its folder
+STORE = "results.sqlite"  # name of the results file in a study's folder
 STUDY, IMPORTED, STEERED = "study", "imported", "steering of "
-"""Parts of the plan: the study's own, imported ones, and those of a steered model (its id)."""
+"""Parts of the plan: the study's own, imported, and steered (prefix of the model's id)."""
 
 _RESPONSE, _VERDICT, _PROVENANCE = ([*row.model_fields] for row in (Response, Verdict, Provenance))
 _OF_ARM = ("model", "revision", "mitigation", "arm", "method", "is_control")
@@ -59,7 +59,7 @@ _Row = TypeVar("_Row", bound=Row)
 
 
 class StoreError(AorError):
-    """A results file that cannot be opened, read or written; the message names it."""
+    """Error for a results file that cannot be opened, read or written; the message names it."""
 
 
 class Store(AbstractContextManager["Store"]):
@@ -70,7 +70,7 @@ class Store(AbstractContextManager["Store"]):
         with self._named_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=60)
-            for _ in range(1200):  # SQLite does not wait here for others that use the file
+            for _ in range(1200):  # SQLite does not wait here for other users of the file
                 try:
                     self._db.execute("PRAGMA journal_mode = WAL")
                     break
@@ -96,7 +96,7 @@ class Store(AbstractContextManager["Store"]):
             yield
 
     def set_plan(self, trials: Sequence[Trial], part: str = STUDY) -> None:
-        """Make these the trials of a part of the plan; StoreError if imported ones do not fit."""
+        """Set the trials of a part of the plan; StoreError if imported ones conflict with them."""
         columns = "part, trial_key, stimulus_id, stimulus_sha256"
         present = f"SELECT {columns}, content FROM trials WHERE part = ? ORDER BY position"
         planned = "SELECT ?, ?, ?, ?, arm_id FROM arms WHERE content = ?"
@@ -113,15 +113,15 @@ class Store(AbstractContextManager["Store"]):
                 self.refuse_unlike()
 
     def planned(self, part: str | None = None) -> list[Trial]:
-        """Trials of a part of the plan, or of all of it, in its order; none twice."""
+        """Trials of a part of the plan, or of the whole plan, in order, without duplicates."""
         which = "WHERE part = ifnull(?, part) ORDER BY part != 'study', position"
         rows = self._read(f"SELECT stimulus_id, stimulus_sha256, content FROM trials {which}", part)
         return list(dict.fromkeys(Trial(name, sha256, _arm(arm)) for name, sha256, arm in rows))
 
     def forget_imported(self, model: str) -> int:
-        """Take out what was imported of a model, with its answers; return its number of trials.
+        """Remove a model's imported trials and their answers; return the number of trials.
 
-        What another part of the plan holds keeps its answer. StoreError if there is nothing.
+        Trials in another part of the plan keep their answers. StoreError if none were imported.
         """
         which = "part = 'imported' AND arm_id IN (SELECT arm_id FROM arms WHERE model = ?)"
         others = "SELECT trial_key FROM plan WHERE part != 'imported'"
@@ -136,50 +136,50 @@ class Store(AbstractContextManager["Store"]):
             raise StoreError(f"{self.path}: no imported model {model!r}; imported: {names}")
 
     def finished(self, keys: Sequence[str] | None = None) -> set[str]:
-        """Keys of trials that were answered or blocked."""
+        """Keys of answered or blocked trials; if given, only among ``keys``."""
         query = "SELECT trial_key FROM responses WHERE status != 'failed'"
         if keys is not None:
             query += f" AND trial_key IN ({_marks(len(keys))})"
         return {key for (key,) in self._read(query, *keys or ())}
 
     def record(self, responses: Iterable[Response]) -> int:
-        """Commit responses and return how many are new; only failures are replaced, by others."""
+        """Commit responses and return how many were written; only failures are replaced."""
         insert = f"INSERT INTO responses VALUES ({_marks(len(_RESPONSE))}) ON CONFLICT (trial_key)"
         changes = ", ".join(f"{name} = excluded.{name}" for name in _RESPONSE)
         which = "WHERE status = 'failed' AND created != excluded.created"
         return self._write(f"{insert} DO UPDATE SET {changes} {which}", [*map(_values, responses)])
 
     def responses(self) -> list[Response]:
-        """Responses to planned trials, by key."""
+        """Responses to planned trials, sorted by key."""
         return self._rows(Response, f"FROM responses {_IN_PLAN}")
 
     def verdicts(self) -> list[Verdict]:
-        """Verdicts on the responses to planned trials, by key."""
+        """Verdicts on the responses to planned trials, sorted by key."""
         return self._rows(Verdict, f"FROM verdicts {_IN_PLAN}")
 
     def unjudged(self, judge: str, version: str) -> list[Response]:
-        """Responses to planned trials without a verdict of this version of the judge, by key."""
+        """Responses to planned trials without a verdict of this judge version, sorted by key."""
         judged = "SELECT trial_key FROM verdicts WHERE judge = ? AND judge_version = ?"
         which = f"FROM responses {_IN_PLAN} AND trial_key NOT IN ({judged})"
         return self._rows(Response, which, judge, version)
 
     def record_verdicts(self, judged: Iterable[tuple[Response, Verdict]]) -> None:
-        """Replace verdicts of the same judges, unless a run has replaced the response meanwhile."""
+        """Record verdicts, replacing earlier ones, unless a run has since replaced the response."""
         query = f"SELECT {_marks(len(_VERDICT))} FROM responses WHERE trial_key = ? AND created = ?"
         rows = [(*_values(verdict), of.trial_key, of.created) for of, verdict in judged]
         self._write(f"INSERT OR REPLACE INTO verdicts {query}", rows)
 
     def set_judge(self, judge: str) -> None:
-        """Make a judge's verdicts those of the study; what others said stays."""
+        """Set the study's judge; verdicts of other judges are kept."""
         self._write("INSERT OR REPLACE INTO judge (rowid, id) VALUES (1, ?)", [(judge,)])
 
     def judge(self) -> str | None:
-        """Id of the study's judge; None where nothing was judged."""
+        """Id of the study's judge; None if nothing was judged."""
         rows = self._read("SELECT id FROM judge")
         return str(rows[0][0]) if rows else None
 
     def frame(self, judge: str) -> pd.DataFrame:
-        """One row per planned trial, the study's first, with its response and verdict if any."""
+        """One row per planned trial, the study's own first, with any response and verdict."""
         with self._named_errors():
             return pd.read_sql_query(
                 f"SELECT stimulus_id, stimulus_sha256, part, {', '.join(_OF_ARM)}, p.trial_key,"
@@ -195,13 +195,13 @@ class Store(AbstractContextManager["Store"]):
             )
 
     def served_by(self, model: str, revision: str) -> str | None:
-        """Name that a provider gave the model behind planned answers; None if it gave none."""
+        """Provider's name for the model that gave the planned answers; None if there is none."""
         answers = "SELECT MAX(served_by) FROM trials JOIN responses USING (trial_key)"
         [[name]] = self._read(f"{answers} WHERE model = ? AND revision = ?", model, revision)
         return name or None
 
     def record_cards(self, cards: Iterable[ModelCard]) -> None:
-        """Keep model cards, in place of earlier ones of the same models."""
+        """Record model cards, replacing earlier cards of the same models."""
         rows = [(card.id, card.model_dump_json()) for card in cards]
         self._write("INSERT OR REPLACE INTO cards VALUES (?, ?)", rows)
 
@@ -211,16 +211,16 @@ class Store(AbstractContextManager["Store"]):
         return {model: ModelCard.model_validate_json(card) for model, card in rows}
 
     def record_provenance(self, rows: Iterable[Provenance]) -> None:
-        """Keep provenances; one that is there already keeps its date."""
+        """Record provenances; those already recorded keep their dates."""
         statement = f"INSERT OR IGNORE INTO provenance VALUES ({_marks(len(_PROVENANCE))})"
         self._write(statement, list(map(_values, rows)))
 
     def provenance(self) -> list[Provenance]:
-        """All provenances, by model."""
+        """All provenances, sorted by model."""
         return self._rows(Provenance, "FROM provenance")
 
     def refuse_unlike(self) -> None:
-        """StoreError if a model's imported trials or answers are of another model than the rest."""
+        """Raise StoreError if an imported model's revision, provider's model or settings differ."""
         names = {"revision": "revision", "provider's model": "served_by", "settings": "trial_key"}
         for what, name in names.items():
             group = "model, mitigation, stimulus_id" if name == "trial_key" else "model"
@@ -232,7 +232,7 @@ class Store(AbstractContextManager["Store"]):
             )
             for model, mitigation, values in unlike:
                 trials = f"model {model!r}, mitigation {mitigation!r}: was imported"
-                remedy = f"take it out ('aor import --forget {model}')"
+                remedy = f"remove it ('aor import --forget {model}')"
                 raise StoreError(f"{self.path}: {trials} with another {what}: {values}; {remedy}")
 
     def _rows(self, kind: type[_Row], which: str, *parameters: str) -> list[_Row]:

@@ -1,1 +1,1 @@
-"""Models that answer: the protocol in :mod:`base`, one adapter per module, and the registry."""
+"""Audio models: the protocol (:mod:`base`), one adapter per module, and the registry."""

@@ -1,4 +1,4 @@
-"""Settings of a model behind an API, its prices, and a cap on spend, counted at every try."""
+"""Settings of a model behind an API, its prices, and a spending cap that counts every try."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class Prices(Params):
     text_input: Usd
     audio_input: Usd
     output: Usd
-    # Of input, at most: what a request may cost is known before it is sent.
+    # Upper bound for input, so that a request's maximum cost is known before it is sent.
     audio_tokens_per_s: PositiveFloat
 
     def usd(self, text_tokens: float, audio_s: float, output_tokens: float) -> float:
-        """Cost of text and sound that are sent, and of what comes back."""
+        """Cost in US dollars of the text and audio sent and of the output."""
         audio = audio_s * self.audio_tokens_per_s * self.audio_input
         return (text_tokens * self.text_input + audio + output_tokens * self.output) / 1e6
 
     def billed_usd(self, response: Any, request: Request) -> float | None:
-        """Cost of a request, at most, by its response's ``usage``; None if that does not say."""
+        """Upper bound of a request's cost, from the response's ``usage``; None without counts."""
         usage = as_mapping(as_mapping(response).get("usage"))
         names = ("prompt_tokens", "completion_tokens", "total_tokens")
         prompt, completion, total = (usage.get(name) or 0 for name in names)
@@ -43,7 +43,7 @@ class Prices(Params):
         counts = (prompt, completion, total, audio)
         if not all(isinstance(n, int) and n >= 0 for n in counts) or prompt + completion == 0:
             return None
-        # Some providers count a model's reasoning in the total alone.
+        # Some providers count a model's reasoning only in the total.
         output = max(completion, total - prompt)
         dearer = max(self.audio_input, self.text_input)
         text = max(prompt - audio, 0)
@@ -51,19 +51,19 @@ class Prices(Params):
 
 
 class ApiReach(CardSettings):
-    """Settings of an API that can change no answer. Keys are never among them."""
+    """Settings of an API that cannot change an answer. They never contain a key."""
 
-    base_url: str | None = None  # may name an environment variable, as $NAME; None: the SDK's
-    api_key_variable: str | None = "OPENAI_API_KEY"  # None where the server asks for no key
+    base_url: str | None = None  # may contain $NAME (environment variable); None: the SDK's default
+    api_key_variable: str | None = "OPENAI_API_KEY"  # None if the server needs no key
     concurrency: PositiveInt = 8
-    timeout_s: PositiveFloat = 120  # that a server may be silent in one try
+    timeout_s: PositiveFloat = 120  # limit on a server's silence in one try
     max_retries: NonNegativeInt = 5
-    restart_s: Annotated[float, Field(ge=0)] = 0  # that a server may be away, to load or restart
-    max_spend_usd: PositiveFloat | None = None  # of one process, retries too
-    usd_per_million_tokens: Prices | None = None  # without prices there is no cap on spend
-    text_only: bool = True  # False where the API wants audio
-    clips: PositiveInt | None = None  # the most sound files that one conversation may hold
-    # Of a longer one, servers cut off the rest without a word.
+    restart_s: Annotated[float, Field(ge=0)] = 0  # limit on waiting for a server to (re)start
+    max_spend_usd: PositiveFloat | None = None  # per process, including retries
+    usd_per_million_tokens: Prices | None = None  # required for a spending cap
+    text_only: bool = True  # False if the API requires audio
+    clips: PositiveInt | None = None  # maximum number of sound files in a conversation
+    # Servers silently truncate longer clips.
     longest_clip_s: PositiveFloat = math.inf
     audio_part: AudioPart = "input_audio"
 
@@ -74,7 +74,7 @@ class ApiReach(CardSettings):
         return self
 
     def address(self, model: str) -> str | None:
-        """Base URL for ``model``, or None for the SDK's; ModelError if it is none to use."""
+        """Base URL for ``model``, or None for the SDK's default; ModelError if it is unusable."""
         stated = self.base_url or ""
         url = os.path.expandvars(stated).strip()
         if re.search(r"^(\w+://)?[^/]*@|\?", url):
@@ -84,7 +84,7 @@ class ApiReach(CardSettings):
         return url or None
 
     def key(self, model: str) -> str:
-        """API key for ``model``, empty where none is asked for; ModelError if it can be none."""
+        """API key for ``model``, empty if none is needed; ModelError if the variable is not set."""
         variable = self.api_key_variable or ""
         key = os.environ.get(variable, "").strip()
         if variable and not key:
@@ -93,22 +93,22 @@ class ApiReach(CardSettings):
 
 
 class ApiSettings(ApiReach):
-    """Settings and reach of a model behind an API in its model card."""
+    """Settings and reach in the model card of a model behind an API."""
 
     REACH: ClassVar = frozenset(ApiReach.model_fields)
 
-    system_turn: bool = True  # False where an instruction has to open the first turn instead
-    adapter: str | None = None  # name of the model's LoRA adapter, asked where there is audio
-    send_seed: bool = True  # False where the API refuses a seed
-    stream: bool = False  # True where the API gives pieces only
+    system_turn: bool = True  # False if an instruction must open the first turn instead
+    adapter: str | None = None  # name of the LoRA adapter that answers if there is audio
+    send_seed: bool = True  # False if the API rejects a seed
+    stream: bool = False  # True if the API only streams
     extra: dict[str, Any] = Field(default={})  # further fields of every request
 
 
 class Budget:
-    """Lets through only what the cap surely allows, and nothing once it is closed.
+    """Budget for an account: admits requests that fit under the cap, and none once closed.
 
-    A request is reserved at the most that it can cost, and settled at what it did cost: many at
-    once never exceed the cap together, nor do all budgets of an account. For one event loop.
+    A request reserves its maximum cost and is then settled at its actual cost, so that concurrent
+    requests, also of several budgets of an account, never exceed the cap. For one event loop.
     """
 
     def __init__(self, max_spend_usd: float | None, account: str) -> None:
@@ -116,21 +116,21 @@ class Budget:
         self._max_spend_usd, self._account = max_spend_usd, account
 
     def close(self, reason: str) -> None:
-        """Let nothing through from now on; the first reason is kept."""
+        """Admit no further requests; the first reason given is kept."""
         self.closed = self.closed or reason
 
     def reserve(self, most_usd: float) -> None:
-        """Count one request; RuntimeError if it may be too much, with those under way."""
+        """Reserve a request's maximum cost; RuntimeError if it may exceed the cap, or if closed."""
         cap, committed = self._max_spend_usd, committed_usd[self._account]
         if cap is not None and committed + most_usd > cap:
             self.close(
                 f"max_spend_usd ({cap:g}) does not allow another request, which may cost "
-                f"{most_usd:.4f} USD beside {committed:.4f}; raise it, or go on in a new process"
+                f"{most_usd:.4f} USD on top of {committed:.4f}; raise it, or use a new process"
             )
         if self.closed:
             raise RuntimeError(self.closed)
         committed_usd[self._account] += most_usd
 
     def settle(self, most_usd: float, cost_usd: float) -> None:
-        """End a request that was reserved at ``most_usd`` and cost ``cost_usd``."""
+        """Replace a request's reserved cost, ``most_usd``, with its actual cost, ``cost_usd``."""
         committed_usd[self._account] += cost_usd - most_usd

@@ -1,4 +1,4 @@
-"""The protocol of a model, which answers a list of conversations, and what it exchanges."""
+"""The protocol of a model that answers conversations, and the types that it exchanges."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,24 +36,24 @@ Conversation = tuple[Turn, ...]  # turns in their order; the last one is the use
 
 
 def has_audio(conversation: Conversation) -> bool:
-    """True if there is a clip in a conversation."""
+    """True if a conversation contains a clip."""
     return any(turn.audio is not None for turn in conversation)
 
 
 def waveform(audio: Path | Clip, sample_rate: int) -> Clip:
-    """Read a turn's sound as the mean of its channels, resampled; ValueError if it is empty."""
+    """Read a turn's sound, averaged to mono and resampled; ValueError if empty or not finite."""
     if isinstance(audio, Path):
         with audio.open("rb") as file:
             samples, rate = soundfile.read(file, dtype="float32", always_2d=True)
         audio = Clip(samples.mean(axis=1), rate)
     resampled = soxr.resample(audio.samples, audio.sample_rate, sample_rate)
     if not len(resampled) or not np.isfinite(resampled).all():
-        raise ValueError("a clip that is empty, or has samples that are no numbers")
+        raise ValueError("the clip is empty, or has samples that are not finite")
     return Clip(np.asarray(resampled, dtype=np.float32), sample_rate)
 
 
 def without_system_turns(conversation: Conversation) -> Conversation:
-    """Move the words of system turns to the start of the first other turn."""
+    """Move the text of system turns to the start of the first other turn."""
     system = [turn.text for turn in conversation if turn.role == "system" and turn.text]
     first, *rest = [turn for turn in conversation if turn.role != "system"]
     text = "\n".join([*system, *([first.text] if first.text else [])])
@@ -66,21 +66,21 @@ class Answer:
 
     text: str
     tokens: int
-    heard: dict[str, str | float] | None = None  # in the audio; it is shown, not judged
-    finish_reason: str | None = None  # "stop", or "length" where the text was cut off
-    served_by: str | None = None  # what a provider calls the model that answered
+    heard: dict[str, str | float] | None = None  # what the model reports hearing; shown, not judged
+    finish_reason: str | None = None  # "stop", or "length" if the text was truncated
+    served_by: str | None = None  # provider's name for the model that answered
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Reason for a missing answer to one conversation. Never counted as refusal or compliance."""
+    """Reason for a missing answer to one conversation. Counts neither as refusal nor compliance."""
 
     error: str
-    blocked: bool = False  # by the provider's content filter, which would do so again
+    blocked: bool = False  # by the provider's content filter; a retry would be, too
 
     @classmethod
     def of(cls, error: Exception) -> Self:
-        """Describe an error as the failure of a conversation."""
+        """Make a failure from an exception."""
         return cls(f"{type(error).__name__}: {one_line(error, 500)}")
 
 
@@ -88,7 +88,7 @@ Result = Answer | Failure  # of one conversation
 
 
 class ModelError(AorError):
-    """A model that cannot run here at all; the message says what it needs."""
+    """Error for a model that cannot run here; the message says what it needs."""
 
 
 @dataclass(frozen=True)
@@ -99,34 +99,34 @@ class Capabilities:
     text_only: bool = True
     multi_turn: bool = True
     activations: bool = False  # its decoder layers can be read and steered
-    at_once: int | None = None  # conversations in one call, at most
-    clips: int | None = None  # sound files in one conversation, at most
+    at_once: int | None = None  # maximum number of conversations in one call
+    clips: int | None = None  # maximum number of sound files in one conversation
     longest_clip_s: float = math.inf
-    side_by_side: bool = False  # many calls are faster in threads, on one core each
+    side_by_side: bool = False  # calls are faster in parallel threads, one core each
 
 
 class AudioModel(Protocol):
-    """A model that can be asked. An adapter's constructor takes the model's card."""
+    """A model that answers conversations. An adapter's constructor takes the model's card."""
 
     card: ModelCard
     revision: str  # identity of the weights: a commit, or a hash of them
     capabilities: Capabilities
 
     def answer(self, conversations: Sequence[Conversation], generation: Generation) -> list[Result]:
-        """Answer conversations: one result for each, in their order.
+        """Answer conversations, and return one result for each, in order.
 
-        ModelError only where all further answers are impossible; else a ``Failure`` is a result.
+        ModelError only if no further answer is possible; any other error is a ``Failure``.
         """
 
 
 @runtime_checkable
 class GradualModel(AudioModel, Protocol):
-    """A model that gives its results as they come: they are kept before the others are there."""
+    """A model that yields results as they come, so that each is stored before the next."""
 
     def results(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> Iterator[Mapping[int, Result]]:
-        """Yield what :meth:`answer` returns, by the conversations' places, some at a time."""
+        """Yield the results of :meth:`answer` in parts, by position of the conversation."""
 
     def answer(self, conversations: Sequence[Conversation], generation: Generation) -> list[Result]:
         """See :class:`AudioModel`."""
@@ -138,6 +138,6 @@ class GradualModel(AudioModel, Protocol):
 
 @runtime_checkable
 class ConcurrentModel(AudioModel, Protocol):
-    """A model that several threads may ask at once, which keeps a service busy."""
+    """A model that several threads may call at once, to keep a service busy."""
 
     calls_at_once: int

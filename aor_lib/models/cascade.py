@@ -1,7 +1,7 @@
 """The local models: Whisper tiny.en hears and transcribes, SmolLM2-135M-Instruct answers.
 
-The language model reads the transcript and, where it hears sound, audio tokens before it
-(:mod:`aor_lib.models.smollm`). The reference models differ in this and in its adapter alone.
+The language model reads the transcript and, if the model hears sound, audio tokens before it
+(:mod:`aor_lib.models.smollm`). The reference models differ only in this and in their adapters.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from aor_lib.audio.hearing.sound_tagger import SoundTags
     from aor_lib.models.smollm import LanguageModel, Prompt
 
-VERSION = 4  # raise it when what is read of the same clip changes, or how; part of the revision
+VERSION = 4  # part of the revision; raise it if a clip's prompt, or its reading, changes
 WEIGHTS = Path(__file__).parent / "weights"
 _EMPTY = Failure("empty answer: no text was generated")
 
 _preparing = threading.Lock()
-"""Held while weights load, else they would be loaded twice, and while a clip is heard, which for a
-moment changes the process's number of threads."""
+"""Held while weights load, so that they load only once, and while a clip is transcribed and tagged,
+which briefly changes the process's number of threads."""
 
 
 class CascadeSettings(CardSettings):
     """Settings of a cascade in its model card."""
 
-    adapter: Path | None = None  # a PEFT adapter: a folder of aor_lib/models/weights, or elsewhere
-    hears_sound: bool = True  # or nothing but the words
+    adapter: Path | None = None  # folder of a PEFT adapter, in aor_lib/models/weights or elsewhere
+    hears_sound: bool = True  # False: only the transcript is read
 
 
 class Cascade(GradualModel):
-    """Answers a conversation after its transcripts; weights are loaded when needed."""
+    """A model that answers from transcripts and audio tokens; weights load when needed."""
 
     capabilities = Capabilities(activations=True, at_once=64, side_by_side=True)
 
@@ -70,7 +70,7 @@ class Cascade(GradualModel):
     def results(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> Iterator[dict[int, Result]]:
-        """See :class:`aor_lib.models.base.GradualModel`; equal prompts are answered once."""
+        """See :class:`aor_lib.models.base.GradualModel`; identical prompts are answered once."""
         model = self._language_model()
         prompts: dict[Prompt, list[tuple[int, dict[str, str | float]]]] = {}
         for index, conversation in enumerate(conversations):
@@ -88,8 +88,8 @@ class Cascade(GradualModel):
             }
 
     def decoder_layers(self) -> torch.nn.ModuleList:
-        """The layers of the language model, first to last."""
-        # Whoever has these layers changes them for this cascade: its model must stay the same one.
+        """Decoder layers of the language model, first to last."""
+        # A caller may change these layers, so this cascade keeps this model from now on.
         self._steerable = self._language_model()
         return self._steerable.network.get_decoder().layers
 

@@ -77,7 +77,7 @@ def _outcome(checked: CheckedModel, check: Callable[[CheckedModel], str | None])
         return "skipped" if isinstance(reason, Skipped) else "failed", str(reason)
     except ModelError:
         raise
-    except Exception as error:  # noqa: BLE001 - an adapter in the making raises anything
+    except Exception as error:  # noqa: BLE001 - an unfinished adapter may raise anything
         return "failed", f"raised {type(error).__name__}: {one_line(error, 200)!r}"
 
 
@@ -96,7 +96,7 @@ def _ends_its_turn(model: CheckedModel) -> None:
     if any(_NEXT_TURN.fullmatch(line.strip()) for line in answer.text.splitlines()):
         raise Failed("the answer to a short question continues with another turn")
     if answer.finish_reason == "length" or answer.tokens >= _LONG.max_new_tokens:
-        # A model with random weights does so, and one that talks a lot may.
+        # A model with random weights does this, and a verbose one may.
         raise Skipped(f"the answer to a short question reached the limit: {answer.tokens} tokens")
 
 
@@ -111,17 +111,17 @@ def _hears_the_background(model: CheckedModel) -> str:
     try:
         return model.require_change(first, second, "another scene behind the same words")
     except Failed as reason:
-        # No defect of an adapter: it is what the study asks of a model.
+        # No defect of the adapter: whether models hear the scene is the study's question.
         raise Skipped(f"{reason}; the model may hear only words") from reason
 
 
 def _batch_equals_single(model: CheckedModel) -> None:
     model.require_determinism()
-    # The longest stands between the others: an adapter that sorts is noticed, whichever way.
+    # With the longest in the middle, an adapter that sorts by length is noticed either way.
     order = (0, 2, 1)
     together = model.answers([model.questions[place] for place in order])
     if [answer.text for answer in together] != [model.alone[place] for place in order]:
-        raise Failed("questions of unequal length get other answers in one batch")
+        raise Failed("questions of unequal length get different answers in one batch")
 
 
 def _takes_an_instruction(model: CheckedModel) -> None:
@@ -167,15 +167,15 @@ def _require(claimed: bool, capability: str) -> None:
 
 
 CHECKS: dict[Callable[[CheckedModel], str | None], str] = {
-    _answers: "Make sure that its server runs, and that source and settings in the card are right.",
-    _is_deterministic: "Decode greedily without dropout, or say in the card's note why not.",
+    _answers: "Make sure that its server runs, and that the card's source and settings are right.",
+    _is_deterministic: "Decode greedily without dropout, or explain in the card's note why not.",
     _ends_its_turn: "Stop at every token that ends a turn, including the chat template's.",
     _hears: "Make sure that the sound reaches the model: your own adapter must pass on Turn.audio.",
     _hears_the_background: "",
     _batch_equals_single: "Keep the order, left-pad with attention masks, or set batch_size: 1.",
     _takes_an_instruction: "If the model takes no system turn, put its text before the user's.",
-    _text_only: "Fix it, or declare text_only=False: then no trials without audio are planned.",
+    _text_only: "Fix this, or declare text_only=False: then no trials without audio are planned.",
     _multi_turn: "Pass on every turn, or declare multi_turn=False (two equal refusals also fail).",
-    _failures_are_typed: "Catch exceptions of one conversation, and return a Failure in its place.",
+    _failures_are_typed: "Catch exceptions of each conversation; return a Failure in its place.",
 }
-"""The checks, which return a detail or raise ``Failed`` or ``Skipped``, and how to fix each."""
+"""Checks, which return a detail or raise ``Failed`` or ``Skipped``, and the remedy for each."""

@@ -19,7 +19,7 @@ QUESTIONS = (
     "How many days are in a week?",
     "Please tell me, in a few words, how I can bake bread at home without any yeast.",
 )
-NOTICEABLE = 1e-3  # a change of a logit that is no rounding
+NOTICEABLE = 1e-3  # a change of a logit that exceeds rounding
 
 
 class Failed(Exception):  # noqa: N818 - an outcome
@@ -31,7 +31,7 @@ class Skipped(Exception):  # noqa: N818 - an outcome
 
 
 class CheckedModel:
-    """A model, the questions to ask it, and its answers; clips are written to ``folder``."""
+    """A model under check, the questions, and its answers; clips are written to ``folder``."""
 
     def __init__(self, model: AudioModel, folder: Path) -> None:
         self.model = model
@@ -42,20 +42,20 @@ class CheckedModel:
     def clips(self) -> list[Path]:
         """A sound file per question; the first two are equally long, the third is longer."""
         clips = [make_clip(question) for question in QUESTIONS]
-        # A model that takes in no more than a clip's length must not pass for one that hears.
+        # Of equal length, so that a model that perceives only the length does not pass as hearing.
         length = max(len(clip.samples) for clip in clips[:2])
         return [self.saved(f"question-{n}", clip, length) for n, clip in enumerate(clips)]
 
     @cached_property
     def over_scenes(self) -> list[Conversation]:
-        """The same words over each of two scenes."""
+        """Conversations with the same words over each of two scenes."""
         words, scenes = "What can you hear around me?", ("home_kitchen", "city_street")
         clips = [self.saved(scene, make_clip(words, scene=scene)) for scene in scenes]
         return [(Turn("user", audio=clip),) for clip in clips]
 
     @cached_property
     def questions(self) -> list[Conversation]:
-        """Each question as the model can take it: spoken, or else written."""
+        """Each question in the form that the model takes: spoken, or else written."""
         if self.model.capabilities.audio:
             return [(Turn("user", audio=clip),) for clip in self.clips]
         return [(Turn("user", text=question),) for question in QUESTIONS]
@@ -71,7 +71,7 @@ class CheckedModel:
         return [self.answers([question])[0].text for question in self.questions] == self.alone
 
     def answer(self, conversation: Conversation) -> Answer:
-        """Ask one conversation, once. Raises ``Failed`` if there is no answer."""
+        """Answer to one conversation, cached. Raises ``Failed`` if there is none."""
         if conversation not in self._answers:
             (self._answers[conversation],) = self.answers([conversation])
         return self._answers[conversation]
@@ -79,36 +79,36 @@ class CheckedModel:
     def answers(
         self, conversations: Sequence[Conversation], generation: Generation = GENERATION
     ) -> list[Answer]:
-        """Ask the conversations together. Raises ``Failed`` if one gets no answer."""
+        """Answers to a batch of conversations. Raises ``Failed`` if one is missing or empty."""
         answers = []
         for result in self.results(conversations, generation):
             if isinstance(result, Failure):
                 raise Failed(f"failed: {result.error[:200]!r}")
             if not result.text.strip():
-                raise Failed("an empty text was given as an answer")
+                raise Failed("an empty text was returned as an answer")
             answers.append(result)
         return answers
 
     def results(
         self, conversations: Sequence[Conversation], generation: Generation = GENERATION
     ) -> list[Answer | Failure]:
-        """Ask the conversations together. Raises ``Failed`` unless each gets a result."""
+        """Results of a batch of conversations. Raises ``Failed`` if their number is wrong."""
         results = self.model.answer(conversations, generation)
         if len(results) != len(conversations):
             raise Failed(f"{len(conversations)} conversations got {len(results)} results")
         return results
 
     def require_change(self, first: Conversation, second: Conversation, what: str) -> str:
-        """Require another answer, or other logits, to conversations that differ in ``what``."""
+        """Require that the answer or its logits differ between conversations; say by how much."""
         if self.deterministic and self.answer(first).text != self.answer(second).text:
-            return f"{what}: another answer"
+            return f"{what}: the answer changes"
         before, after, again = map(self._logits, (first, second, first))
         if any(logits.empty for logits in (before, after, again)):
             self.require_determinism()
-            raise Failed(f"{what}: the answer stays the same")
+            raise Failed(f"{what}: the answer does not change")
         moved, by_itself = _distance(before, after), _distance(before, again)
         if moved > NOTICEABLE + 3 * by_itself:
-            return f"{what}: logits move by up to {moved:.2g}"
+            return f"{what}: logits change by up to {moved:.2g}"
         raise Failed(f"{what}: neither the answer nor the logits change")
 
     def require_determinism(self) -> None:
@@ -117,8 +117,8 @@ class CheckedModel:
             raise Skipped("the answers differ between runs")
 
     def _logits(self, conversation: Conversation) -> pd.Series:
-        """Logits of the answer's first token, or log-probabilities of the likeliest, by token."""
-        opened: Any = self.model  # with the methods of those that have them
+        """Logits of the answer's first token, or log-probabilities of the likeliest, if any."""
+        opened: Any = self.model  # may have methods beyond the protocol
         if self.model.capabilities.activations:
             logits = opened.logits(conversation)
             return pd.Series(logits.reshape(-1, logits.shape[-1])[-1].float().numpy())
@@ -126,7 +126,7 @@ class CheckedModel:
         return pd.Series(opened.first_logprobs(conversation) if gives else {}, dtype=float)
 
     def saved(self, name: str, clip: Clip, at_least: int = 0) -> Path:
-        """Write a sound file, of ``at_least`` so many samples: it ends in silence."""
+        """Write a sound file, padded with silence to ``at_least`` samples."""
         path = self.folder / f"{name}.flac"
         missing = max(0, at_least - len(clip.samples))
         Clip(np.pad(clip.samples, (0, missing)), clip.sample_rate).save(path)
@@ -134,6 +134,6 @@ class CheckedModel:
 
 
 def _distance(first: pd.Series, second: pd.Series) -> float:
-    # A token that is among the likeliest of one only is at most as likely as the last of these.
+    # A token missing from one of the two is at most as likely as the least likely one listed.
     lowest = min(first.min(), second.min())
     return float(first.sub(second, fill_value=lowest).abs().max())

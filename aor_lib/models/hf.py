@@ -18,13 +18,13 @@ from aor_lib.models.hf_batches import Batches, Places, is_dead_gpu
 from aor_lib.models.hf_inputs import clips, end_of_turn, model_inputs, with_waveforms
 
 _CPU_GIB = 4  # a model that needs more memory is not tried without a GPU
-_loaded: dict[str, tuple[Any, Any]] = {}  # at most one, by its card and revision
+_loaded: dict[str, tuple[Any, Any]] = {}  # at most one, by card and revision
 
 
 class HuggingFaceSettings(CardSettings):
     """Settings of a Hugging Face checkpoint in its model card."""
 
-    # What fits into memory is the machine's: no card could say in which batches it was answered.
+    # Batches shrink to fit a machine's memory, so a card cannot determine them.
     REACH: ClassVar = frozenset({"batch_size"})
 
     architecture: str
@@ -32,10 +32,10 @@ class HuggingFaceSettings(CardSettings):
     dtype: Literal["bfloat16", "float16", "float32"] | None = None
     # auto: spread over all GPUs; None: the first GPU, or the CPU.
     device_map: Literal["auto", "cpu"] | None = None
-    # Conversations at once, halved where they do not fit. In half precision a batch may change an
-    # answer by its rounding; in float32, or with 1, it does not.
+    # Conversations per batch, halved if they do not fit into memory. In half precision, rounding
+    # may make an answer depend on its batch; in float32, or with batch size 1, it does not.
     batch_size: PositiveInt = 16
-    adapter: str | None = None  # folder of the checkpoint with a LoRA adapter to put on it
+    adapter: str | None = None  # folder in the checkpoint with a LoRA adapter to load
 
     @field_validator("architecture")
     @classmethod
@@ -46,7 +46,7 @@ class HuggingFaceSettings(CardSettings):
 
 
 class HuggingFaceModel(base.GradualModel):
-    """Answers with a checkpoint that transformers can load."""
+    """A model whose checkpoint transformers can load."""
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
@@ -66,7 +66,7 @@ class HuggingFaceModel(base.GradualModel):
     def results(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> Iterator[dict[int, Result]]:
-        """See :class:`aor_lib.models.base.GradualModel`; samples are drawn one at a time."""
+        """See :class:`aor_lib.models.base.GradualModel`; sampled answers are not batched."""
         network, processor = self.load()
 
         def prepare(batch: Places) -> Any:
@@ -85,7 +85,7 @@ class HuggingFaceModel(base.GradualModel):
             try:
                 return tuple(map(len, clips(self._ready(processor, conversations[place]))))
             except Exception:  # noqa: BLE001 - decoders raise anything
-                return place  # and fails by itself when it is asked
+                return place  # runs alone, and fails by itself
 
         alike = {place: in_common(place) for place in range(len(conversations))}
         try:
@@ -93,13 +93,13 @@ class HuggingFaceModel(base.GradualModel):
         except Exception as error:
             if not is_dead_gpu(error):
                 raise
-            why = "the GPU failed, and this process can use it no more; a new one goes on from here"
+            why = "the GPU failed, and this process can no longer use it; run again to resume"
             raise ModelError(f"{self.card.id}: {why}: {one_line(error, 500)}") from error
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
         """Logits of the first token of the answer: float32 on the CPU, ``(vocabulary,)``."""
         network, inputs = self._asked(conversation)
-        # By generate, as answers: some models put their inputs or adapters in order there.
+        # With generate, as for answers: some models prepare their inputs or adapters there.
         with torch.inference_mode():
             output = network.generate(
                 **inputs.to(network.device, dtype=network.dtype),
@@ -111,11 +111,11 @@ class HuggingFaceModel(base.GradualModel):
         return output.logits[0][0].float().cpu()
 
     def decoder_layers(self) -> torch.nn.ModuleList:
-        """The language model's layers, not an audio encoder's, for hooks."""
+        """Decoder layers of the language model (not of an audio encoder), for hooks."""
         return self.load()[0].get_decoder().layers
 
     def load(self) -> tuple[Any, Any]:
-        """Load the model and its processor; whatever other model was loaded is let go first."""
+        """Load the model and its processor, after unloading any other model."""
         settings = self._settings
         identity = f"{self.card.model_dump_json()}@{self.revision}"
         if identity not in _loaded:
@@ -147,7 +147,7 @@ class HuggingFaceModel(base.GradualModel):
         return with_waveforms(processor, self._settings.architecture, conversation)
 
     def _switch_adapter(self, network: Any, conversation: Conversation) -> None:
-        # No batch has both kinds of conversation.
+        # No batch mixes conversations with and without audio.
         if self._settings.adapter and self._architecture.adapter_hears:
             heard = base.has_audio(conversation)
             switch = network.enable_adapters if heard else network.disable_adapters
@@ -165,13 +165,13 @@ def _require_memory(card: ModelCard, device_map: str | None) -> None:
     gpus = range(torch.cuda.device_count() if device_map == "auto" else 1)
     available = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus) / 2**30
     if available < card.memory_gib:
-        raise ModelError(f"{needs}; the one found here has {available:.0f} GiB")
+        raise ModelError(f"{needs}; found here: {available:.0f} GiB")
 
 
 def _set_plain_decoding(network: Any, processor: Any) -> None:
-    """Drop a checkpoint's penalties, beams and cut-offs, and stop at every end of a turn.
+    """Remove a checkpoint's penalties, beams and top-k or top-p; stop at any end-of-turn token.
 
-    The thinkers of the omni models lack the token that ends a turn.
+    The configurations of the omni models' thinkers lack the end-of-turn token.
     """
     own, tokenizer = network.generation_config, processor.tokenizer
     configs = (own, network.config, network.config.get_text_config(), tokenizer)
@@ -188,7 +188,7 @@ def _set_plain_decoding(network: Any, processor: Any) -> None:
 
 
 def _answers(network: Any, tokenizer: Any, inputs: Any, generation: Generation) -> list[Result]:
-    """Answer each row of the inputs: greedy, or above temperature 0 sampled from the seed."""
+    """Answer each row of the inputs: greedily, or sampled from the seed above temperature 0."""
     sampling: dict[str, Any] = {"do_sample": False}
     if generation.temperature > 0:
         sampling = dict(do_sample=True, temperature=generation.temperature, top_p=1.0, top_k=0)

@@ -1,7 +1,7 @@
-"""Differences between the architectures of Hugging Face checkpoints in how they load.
+"""Differences between architectures of Hugging Face checkpoints in loading and prompting.
 
-Image and video parts are left out: nothing here looks, and they need torchvision and timm. A
-processor is therefore put together from its tokenizer and its audio part, whatever is installed.
+Image and video parts are not loaded: they are unused, and need torchvision and timm. A processor
+is therefore assembled from its tokenizer and its audio part, whatever is installed.
 """
 
 import functools
@@ -16,23 +16,23 @@ from aor_lib.config.typed_yaml import Params, mapping, validated
 
 
 class Architecture(Params):
-    """How an architecture is loaded and spoken to. Classes are named as transformers exports them.
+    """How an architecture is loaded and prompted. Class names are those that transformers exports.
 
-    ``multiple_of_s``: only clips of one length share a batch, as the encoder attends to padded
-    frames; each ends in silence, up to a multiple of this. ``ends_in_silence``: half a window is
-    put at a clip's end, where features would reflect the clip alone, and see padding in a batch.
+    ``multiple_of_s``: only clips of equal length share a batch, as the encoder attends to padded
+    frames; silence pads each to a multiple of it. ``ends_in_silence``: half a window of silence is
+    appended, as the last frames would reflect a clip on its own but see padding in a batch.
     """
 
     processor: str = ""
     features: str = ""
     model: str = "AutoModelForMultimodalLM"
     multiple_of_s: int | None = None
-    truncates: bool = False  # features end with the extractor's window, however long the clip is
+    truncates: bool = False  # the extractor truncates a clip at the end of its window
     ends_in_silence: bool = False
-    words_only: bool = False  # the chat template takes text; a clip's place is an audio token
-    pads_to_longest: bool = False  # features may end with the longest clip, not with the window
-    adapter_hears: bool = False  # the LoRA adapter is for conversations with audio alone
-    system_turn: bool = True  # or else the instruction opens the first turn
+    words_only: bool = False  # the chat template takes only text; an audio token stands for a clip
+    pads_to_longest: bool = False  # features may be padded to the longest clip, not the window
+    adapter_hears: bool = False  # the LoRA adapter is only for conversations with audio
+    system_turn: bool = True  # False: the instruction opens the first turn
 
 
 ARCHITECTURES = {
@@ -56,7 +56,7 @@ def load_processor(name: str, folder: Path) -> Any:
 
 
 class TextProcessor:
-    """A tokenizer where a processor is expected."""
+    """A tokenizer with the interface of a processor."""
 
     _audio_processor = None
 
@@ -67,20 +67,20 @@ class TextProcessor:
             tokenizer.pad_token = tokenizer.eos_token
 
     def __call__(self, text: list[str], return_tensors: str, text_kwargs: dict[str, Any]) -> Any:
-        """Tokens of prompts."""
+        """Tokenize prompts."""
         tokens = self.tokenizer(text, return_tensors=return_tensors, **text_kwargs)
         return transformers.BatchFeature(dict(tokens))
 
 
 def load_network(name: str, folder: Path, adapter: str | None, **options: Any) -> Any:
-    """Load a checkpoint's model for inference, with the LoRA adapter in a folder of it if any.
+    """Load a checkpoint's model for inference, with the LoRA adapter in its folder ``adapter``.
 
-    ``options`` are those of ``from_pretrained``. ValueError if the checkpoint is of another
-    architecture than ``name``, or lacks weights.
+    ``options`` are those of ``from_pretrained``. ValueError if the checkpoint's architecture
+    is not ``name``, or if weights are missing.
     """
     stated = transformers.AutoConfig.from_pretrained(folder).model_type
     if name != "text" and stated not in (name, f"{name}_thinker"):
-        raise ValueError(f"settings.architecture is {name}, but the checkpoint is of {stated}")
+        raise ValueError(f"settings.architecture is {name}, but the checkpoint's is {stated}")
     if name == "gemma3n":
         leave_out_gemma3n_vision()
     network, loading = getattr(transformers, ARCHITECTURES[name].model).from_pretrained(
@@ -91,15 +91,15 @@ def load_network(name: str, folder: Path, adapter: str | None, **options: Any) -
         _require_all_weights(network.load_adapter(str(folder / adapter)).missing_keys)
     elif ARCHITECTURES[name].adapter_hears and network._hf_peft_config_loaded:
         raise ValueError(
-            "its LoRA adapter is for audio alone, and would stay on for text: move it to a folder "
-            "of the checkpoint, and name that as settings.adapter"
+            "its LoRA adapter is only for audio, but would also apply to text: move it to a folder "
+            "of the checkpoint, and name that folder in settings.adapter"
         )
     return network.eval()
 
 
 @functools.cache
 def leave_out_gemma3n_vision() -> None:
-    """Let Gemma 3n load without its vision tower, which would be built with timm."""
+    """Make Gemma 3n load without its vision tower, which needs timm."""
 
     class NoVision(transformers.PreTrainedModel):
         config_class = transformers.Gemma3nVisionConfig
@@ -112,9 +112,9 @@ def leave_out_gemma3n_vision() -> None:
 
 
 def _require_all_weights(missing: Iterable[str]) -> None:
-    # transformers fills what is missing with random numbers and only warns.
+    # transformers initialises missing weights at random and only warns.
     if names := sorted(missing):
-        raise ValueError(f"{len(names)} weights are missing, the first is {names[0]}")
+        raise ValueError(f"{len(names)} weights are missing; the first is {names[0]}")
 
 
 @functools.cache
@@ -128,8 +128,8 @@ def _listening(name: str) -> Any:
             return super().check_argument_for_proper_class(argument_name, argument)
 
         def validate_inputs(self, *args: Any, **kwargs: Any) -> None:
-            # Audio Flamingo's own check wants one clip for each conversation. Its model takes any
-            # number, placed in their order.
+            # Audio Flamingo's own check requires one clip per conversation, but its model takes any
+            # number of clips, in order.
             if name != "AudioFlamingo3Processor":
                 super().validate_inputs(*args, **kwargs)
 

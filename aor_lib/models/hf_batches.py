@@ -1,4 +1,4 @@
-"""Batches as large as fit into memory; the next one's inputs are made while one is answered."""
+"""Batches as large as memory allows; the next batch's inputs are prepared meanwhile."""
 
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -9,14 +9,14 @@ import torch
 
 from aor_lib.models.base import Failure, Result
 
-Places = tuple[int, ...]  # conversations of a batch, by their places among all
+Places = tuple[int, ...]  # a batch: positions of its conversations among all
 
 _NO_ROOM = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 _DEAD = ("device-side assert", "unspecified launch failure", "illegal memory", "no longer usable")
 
 
 class Batches:
-    """Batches of at most ``size`` conversations, or of what has fitted into memory since."""
+    """Batches of at most ``size`` conversations, or fewer once a batch did not fit into memory."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -27,11 +27,11 @@ class Batches:
         prepare: Callable[[Places], Any],
         answer: Callable[[Places, Any], Sequence[Result]],
     ) -> Iterator[dict[int, Result]]:
-        """Yield results batch by batch.
+        """Yield results batch by batch, by position of the conversation.
 
-        A batch that lacks memory is halved, one that fails otherwise is asked one by one; a dead
-        GPU is raised. ``alike`` has the places of the conversations, with what those have in common
-        that may share a batch; ``prepare`` makes its inputs, in a thread; ``answer`` answers it.
+        A batch that runs out of memory is halved; one that fails otherwise is run one by one; the
+        error of a dead GPU is raised. ``alike`` maps positions to keys, and only those with equal
+        keys share a batch. ``prepare`` makes a batch's inputs in a thread; ``answer`` answers it.
         """
         common = dict(alike)
         order = {key: number for number, key in enumerate(dict.fromkeys(common.values()))}
@@ -50,7 +50,7 @@ class Batches:
                     if is_dead_gpu(error):
                         raise
                     failure, no_room = Failure.of(error), _lacks_memory(error)
-                # Here nothing holds the tensors of the failed batch any more.
+                # Here nothing refers to the failed batch's tensors any more.
                 if failure is not None:
                     torch.cuda.empty_cache()
                     if len(batch) == 1:
@@ -69,7 +69,7 @@ class Batches:
 
 
 def is_dead_gpu(error: Exception) -> bool:
-    """True if an error means that this process can use its GPU no more."""
+    """True if an error means that this process can no longer use its GPU."""
     of_gpu = isinstance(error, torch.AcceleratorError) and not _lacks_memory(error)
     return of_gpu or any(words in str(error) for words in _DEAD)
 

@@ -1,4 +1,4 @@
-"""Where a Hugging Face checkpoint is: a local folder, or one of the hub's at a pinned commit."""
+"""Location of a Hugging Face checkpoint: a local folder, or the hub at a pinned commit."""
 
 import functools
 import hashlib
@@ -14,17 +14,17 @@ from aor_lib.config.records import content_hash
 from aor_lib.models.base import ModelError
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
-# Weights in pickles are never loaded; Mistral's repositories hold all weights a second time.
+# Pickled weights are never loaded; Mistral's repositories contain all weights twice.
 _NOT_NEEDED = ["*.bin", "*.pt", "*.pth", "*.gguf", "consolidated*", "original/*"]
 
 
 def revision(card: ModelCard, only: Sequence[str] = ("**/*",)) -> str:
-    """Resolve a card's revision to a commit, or of a local folder to a hash of ``only`` these."""
+    """Resolve a card's revision to a commit, or a local folder to a hash of its ``only`` files."""
     if (local := local_folder(card)) is not None:
         content = {}
         for file in sorted({file for pattern in only for file in local.glob(pattern)}):
             name = file.relative_to(local)
-            # Names with a dot are those of bookkeeping: of git, of a download, of a desktop.
+            # Names that start with a dot are bookkeeping: of git, of downloads, of the desktop.
             if file.is_file() and not any(part.startswith(".") for part in name.parts):
                 content[name.as_posix()] = _sha256(file, file.stat().st_mtime_ns)
         return content_hash(content)
@@ -35,15 +35,15 @@ def revision(card: ModelCard, only: Sequence[str] = ("**/*",)) -> str:
         return Path(config).parent.name
     try:
         info = huggingface_hub.HfApi().model_info(card.source, revision=card.revision, timeout=10)
-    except Exception:  # noqa: BLE001 - without the hub there is no better answer; loading says why
+    except Exception:  # noqa: BLE001 - without the hub, keep the name; loading reports why
         return card.revision
     return info.sha or card.revision
 
 
 def folder(card: ModelCard, revision: str, only: Sequence[str] = ()) -> Path:
-    """Find the folder to load from, fetching a checkpoint of the hub to the cache if need be.
+    """Return the folder to load from; a hub checkpoint is downloaded to the cache if necessary.
 
-    ``only``: patterns of the names of the files to fetch; none for whatever a checkpoint needs.
+    ``only``: patterns of the files to download; if empty, all that a checkpoint needs.
     """
     if (local := local_folder(card)) is not None:
         return local
@@ -52,12 +52,12 @@ def folder(card: ModelCard, revision: str, only: Sequence[str] = ()) -> Path:
 
 
 def local_folder(card: ModelCard) -> Path | None:
-    """The folder that is a card's source, None for a checkpoint of the hub; or ModelError."""
+    """Folder that a card's source names; None for a hub checkpoint; ModelError if missing."""
     path = Path(card.source).expanduser()
     if path.is_dir():
         return path
     if card.source.startswith(("/", ".", "~")):
-        raise ModelError(f"{card.id} needs the folder {card.source}; there is none")
+        raise ModelError(f"{card.id} needs the folder {card.source}, which does not exist")
     return None
 
 

@@ -1,4 +1,4 @@
-"""Conversations as inputs of a Hugging Face model: prompts, and features of their clips."""
+"""Inputs of a Hugging Face model for conversations: prompts, and features of their clips."""
 
 import base64
 import dataclasses
@@ -15,7 +15,7 @@ _WORDS = "words"
 
 
 def with_waveforms(processor: Any, name: str, conversation: Conversation) -> Conversation:
-    """Read every clip of a conversation, resampled to the rate that the processor takes.
+    """Read every clip of a conversation, resampled to the processor's rate.
 
     ValueError if a clip is empty, or so long that the model would not hear its end.
     """
@@ -37,7 +37,7 @@ def with_waveforms(processor: Any, name: str, conversation: Conversation) -> Con
 
 
 def model_inputs(processor: Any, name: str, conversations: Sequence[Conversation]) -> Any:
-    """Tensors for ``generate`` from :func:`with_waveforms`: a row each, padded on the left."""
+    """Inputs of ``generate``, left-padded, for conversations from :func:`with_waveforms`."""
     if not ARCHITECTURES[name].system_turn:
         conversations = [without_system_turns(conversation) for conversation in conversations]
     messages = [
@@ -59,17 +59,17 @@ def model_inputs(processor: Any, name: str, conversations: Sequence[Conversation
     if heard:
         audio = {"audio": heard, "sampling_rate": features.sampling_rate}
         if ARCHITECTURES[name].pads_to_longest:
-            # The last frame looks half a window ahead, where the longest clip must be padded too.
+            # The last frame extends half a window past the clip, so the longest is padded, too.
             samples = max(map(len, heard)) + features.n_fft // 2
             whole_frames = -(-samples // features.hop_length) * features.hop_length
             audio["audio_kwargs"] = {"max_length": whole_frames}
-    # Given flat, padding would reach the audio's features too.
+    # As plain arguments, these would also apply to the audio features.
     padded = {"padding": True, "padding_side": "left", "add_special_tokens": not started}
     return processor(text=prompts, return_tensors="pt", text_kwargs=padded, **audio)
 
 
 def end_of_turn(processor: Any) -> int | None:
-    """Special token that the chat template puts after an assistant's words, if there is one."""
+    """Special token that the chat template puts after an assistant's words, or None."""
     template, tokenizer = _chat_template(processor), processor.tokenizer
     if template is None:
         return None  # Mistral's tokenizer writes prompts itself
@@ -91,7 +91,7 @@ def _with_silent_end(clip: Clip, at_least: int, multiple_of: int) -> Clip:
 
 
 def clips(conversation: Conversation) -> list[Any]:
-    """Samples of each clip of a conversation that has been read, in their order."""
+    """Samples of each clip of a conversation from :func:`with_waveforms`, in order."""
     return [turn.audio.samples for turn in conversation if isinstance(turn.audio, Clip)]
 
 

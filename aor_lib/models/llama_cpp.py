@@ -1,6 +1,6 @@
-"""Audio language models as GGUF files, behind llama.cpp's own server, a process of its own.
+"""Audio language models as GGUF files, run by llama.cpp's server in a separate process.
 
-Its package is an extra: ``make llama`` installs it, and needs neither a compiler nor a GPU.
+The server is an optional package: ``make llama`` installs it, without a compiler or a GPU.
 """
 
 import importlib.util
@@ -24,23 +24,23 @@ _running: dict[str, tuple[subprocess.Popen[str], str]] = {}  # at most one, with
 class LlamaCppSettings(ApiSettings):
     """Settings and reach of a model whose server is started here."""
 
-    weights: str  # pattern of the name of the language model's GGUF file
-    projector: str  # pattern of the name of the GGUF file that hears
+    weights: str  # file name pattern of the language model's GGUF file
+    projector: str  # file name pattern of the audio encoder's GGUF file
     context_tokens: PositiveInt = 8192
-    threads: PositiveInt = 4  # fixed: their number changes answers
+    threads: PositiveInt = 4  # fixed, because their number changes answers
     api_key_variable: str | None = None
-    base_url: str | None = "http://127.0.0.1"  # and a port that is not known yet
+    base_url: str | None = "http://127.0.0.1"  # the port is known once the server runs
     concurrency: PositiveInt = 1
     max_retries: NonNegativeInt = 1
     timeout_s: PositiveFloat = 1800
     extra: dict[str, Any] = Field(
-        # With what is cached of earlier prompts, the same question may change its answer.
+        # With earlier prompts cached, the answer to the same question may change.
         default={"cache_prompt": False, "repeat_penalty": 1.0, "top_k": 0, "min_p": 0.0}
     )
 
 
 class LlamaCppModel(OpenAIModel):
-    """Fetches its files and starts its server at the first question."""
+    """A model that downloads its files and starts its server at the first question."""
 
     kind_of_settings: ClassVar[type[ApiSettings]] = LlamaCppSettings
     _settings: LlamaCppSettings
@@ -57,9 +57,9 @@ class LlamaCppModel(OpenAIModel):
 
     async def _try(self, made: Request) -> Any:
         server, address = _running.get(self._identity, (None, ""))
-        if server is None or server.poll() is not None:  # not yet, or a request made it crash
-            self._budget.reserve(0.0)  # raises where a server did not start
-            # Not in a thread: whoever asks meanwhile waits for the same server.
+        if server is None or server.poll() is not None:  # not started yet, or crashed on a request
+            self._budget.reserve(0.0)  # raises if a server did not start
+            # Not in a thread, so that concurrent requests wait for the same server.
             address = self._start()
         self._client.base_url = f"{address}/v1"
         return await super()._try(made)
@@ -72,7 +72,7 @@ class LlamaCppModel(OpenAIModel):
             folder = hf_checkpoint.folder(self.card, self.card.revision, self._names)
             files = [str(_file(folder, name)) for name in self._names]
         except Exception as error:
-            self._budget.close(str(Failure.of(error).error))  # or each request would try again
+            self._budget.close(str(Failure.of(error).error))  # else each request would try again
             raise ModelError(f"{self.card.id}: {self._budget.closed}") from error
         options = (self.card.source, str(settings.context_tokens), str(settings.threads))
         server: Any = subprocess.Popen(
@@ -85,7 +85,7 @@ class LlamaCppModel(OpenAIModel):
         if address := server.stdout.readline().strip():
             _running[self._identity] = server, str(address)
             return str(address)
-        self._budget.close("its server does not start, see above")
+        self._budget.close("its server did not start; see its output above")
         raise ModelError(f"{self.card.id}: {self._budget.closed}")
 
 
@@ -93,7 +93,7 @@ def _file(folder: Path, pattern: str) -> Path:
     hears = "mmproj" in pattern
     files = [file for file in folder.glob(pattern) if ("mmproj" in file.name) == hears]
     if len(files) != 1:
-        raise FileNotFoundError(f"one file {pattern} is needed, {len(files)} are in {folder}")
+        raise FileNotFoundError(f"one file {pattern} is needed, found {len(files)} in {folder}")
     return files[0]
 
 
@@ -106,7 +106,7 @@ def _serve(weights: str, projector: str, name: str, context_tokens: str, threads
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(threads)
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)
-    sys.stdin.read()  # until whoever has started it ends, however that is
+    sys.stdin.read()  # until the process that started it ends, for any reason
 
 
 if __name__ == "__main__":

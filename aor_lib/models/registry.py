@@ -93,7 +93,7 @@ def claimed_capabilities(card: ModelCard) -> Capabilities:
 
 
 def _adapter(card: ModelCard) -> Any:
-    # Adapters import SDKs: only the one that is asked for is loaded.
+    # Adapters import SDKs, so only the card's own adapter is imported.
     module, colon, name = ADAPTERS.get(card.kind, card.kind).partition(":")
     if not colon:
         advice = f"{did_you_mean(card.kind, ADAPTERS)}, or a class as module:Class"

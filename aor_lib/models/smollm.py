@@ -1,8 +1,8 @@
 """The cascades' language model: its prompts and its answers.
 
-A clip is read as audio tokens, one for what sounds in each segment and one for the speaker's
+A clip is read as audio tokens, one for the sounds of each segment and one for the speaker's
 emotion, and then as its transcript. An audio token is the sum of the embeddings of the names of
-what is heard, weighted by their probabilities.
+the sounds or emotions, weighted by their probabilities.
 """
 
 import contextlib
@@ -18,40 +18,40 @@ from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTags
 from aor_lib.config.records import Generation, content_hash
 from aor_lib.models.base import Answer
 
-AUDIO = "<file_sep>"  # in place of an audio token: a token of the vocabulary that no text needs
+AUDIO = "<file_sep>"  # placeholder of an audio token: a vocabulary token that no text needs
 AUDIO_TOKENS = SEGMENTS + 1
 AUDIO_MAP = "audio_map"
-"""Name of the linear layer, in a decoder layer, through which this reads the audio tokens again."""
-_AUDIO_SCALE = 75.0  # of the states of a middle layer, relative to audio tokens
+"""Name of the linear map through which a decoder layer reads the audio tokens again."""
+_AUDIO_SCALE = 75.0  # scale of a middle layer's states relative to audio tokens
 _BATCH = 64
-# Tokens; at least one is padding: without any, attention sums in another order.
+# In tokens; at least one is padding, as attention without any sums in another order.
 _PADDED_TO = 16
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """Text of a prompt in the chat format, and what is heard in the clips that stand in it."""
+    """Text of a prompt in the chat format, and the sound tags of the clips in it."""
 
     text: str
     heard: tuple[SoundTags, ...] = ()
 
 
 def format_clip(words: str) -> str:
-    """The places of a clip's audio tokens, then what is said."""
+    """Format a clip: placeholders of its audio tokens, then its transcript."""
     return f"{AUDIO * AUDIO_TOKENS}\n{plain(words)}"
 
 
 def plain(words: str) -> str:
-    """Words without anything that would be taken for an audio token."""
+    """Remove the placeholder of audio tokens from a text."""
     return words.replace(AUDIO, "")
 
 
 def audio_tokens(
     heard: Sequence[SoundTags], embedding: Callable[[str], torch.Tensor]
 ) -> torch.Tensor:
-    """Audio tokens of clips, one after the other: float32, ``(AUDIO_TOKENS * clips, width)``.
+    """Audio tokens of clips, concatenated: float32, ``(AUDIO_TOKENS * clips, width)``.
 
-    ``embedding`` gives a name's vector, ``(width,)``.
+    ``embedding`` returns the vector of a name, ``(width,)``.
     """
     rows = [tokens for clip in heard for tokens in (*clip.segments, clip.emotion)]
     names = {name: embedding(name) for name in {name for row in rows for name, _ in row}}
@@ -61,13 +61,13 @@ def audio_tokens(
 
 @dataclass(frozen=True, eq=False)
 class LanguageModel:
-    """A tokenizer of transformers, and the network that it belongs to."""
+    """A tokenizer and a network of transformers."""
 
     tokenizer: Any
     network: Any
 
     def prompt(self, messages: Sequence[dict[str, str]], heard: Sequence[SoundTags] = ()) -> Prompt:
-        """Messages (``role`` and ``content``) in the chat format, and the clips heard in them."""
+        """Format messages (``role`` and ``content``) as a prompt, with the tags of their clips."""
         text: str = self.tokenizer.apply_chat_template(
             list(messages), tokenize=False, add_generation_prompt=True
         )
@@ -76,11 +76,11 @@ class LanguageModel:
     def answers(
         self, prompts: Sequence[Prompt], generation: Generation
     ) -> Iterator[dict[Prompt, Answer]]:
-        """Answers to prompts, those of a batch at a time; sampled above temperature 0.
+        """Yield the answers to prompts, batch by batch; sampled above temperature 0.
 
-        Only prompts of one padded length share a batch, so that no answer depends on the others.
+        Only prompts of equal padded length share a batch, so that no answer depends on others.
         """
-        # In one order: where a layer is steered, the last bit of a sum depends on a batch's rows.
+        # In a fixed order: in a steered layer, the last bit of a sum depends on a batch's rows.
         ordered = sorted(prompts, key=lambda p: (len(self.tokens(p.text)), p.text, p.heard))
         for start in range(0, len(ordered), _BATCH):
             batch = ordered[start : start + _BATCH]
@@ -95,12 +95,12 @@ class LanguageModel:
             return self.network(**inputs, position_ids=positions, logits_to_keep=1).logits[0, -1]
 
     def tokens(self, text: str) -> list[int]:
-        """Token ids of a text as it is."""
+        """Token ids of a text, without added special tokens."""
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]
 
     @contextlib.contextmanager
     def hearing(self, heard: Sequence[SoundTags]) -> Iterator[None]:
-        """Have the network read, in this thread, the audio tokens of a batch's clips."""
+        """Make the network read the audio tokens of a batch's clips, in this thread only."""
         if not heard:
             yield
             return
@@ -119,7 +119,7 @@ class LanguageModel:
                 return embedded
             audio_places.clear()
             places = (given[0] == audio)[..., None]
-            # While an answer is written, the prompt is not read again.
+            # While an answer is generated, the prompt is not embedded again.
             if int(places.sum()) != len(vectors):
                 return embedded
             audio_places.append(places)
@@ -166,7 +166,7 @@ class LanguageModel:
 
 
 class Sampled:
-    """Makes the token of the highest score one drawn at a temperature: the Gumbel-max trick.
+    """Logits processor that makes the argmax a sample at a temperature: the Gumbel-max trick.
 
     Maddison, Tarlow and Minka (2014), A* Sampling, NeurIPS 27.
     """
@@ -175,13 +175,13 @@ class Sampled:
         self._temperature = generation.temperature
         self._random = []
         for prompt in prompts:
-            # Of each prompt's own: rows that share one generator would depend on their batch.
+            # One generator per prompt: with a shared one, rows would depend on their batch.
             heard = [{"segments": clip.segments, "mood": clip.emotion} for clip in prompt.heard]
             seed = content_hash([generation.seed, {"text": prompt.text, "heard": heard}])
             self._random.append(torch.Generator().manual_seed(int(seed[:15], 16)))
 
     def __call__(self, tokens: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Scores as a processor of ``generate`` returns them, ``(prompts, vocabulary)``."""
+        """Divide scores by the temperature and add Gumbel noise, ``(prompts, vocabulary)``."""
         drawn = [torch.empty_like(scores[0]).exponential_(generator=g) for g in self._random]
         return scores / self._temperature - torch.stack(drawn).log()
 

@@ -1,4 +1,4 @@
-"""The weights of the cascades' language model: unpacked, adapted, and computed with as integers.
+"""Weights of the cascades' language model: unpack, adapt, and quantize them to integers.
 
 https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct
 """
@@ -22,12 +22,12 @@ from aor_lib.storage.atomic_write import atomic_folder
 
 ASSET = "smollm2-135m-instruct"
 _LARGEST_INPUT, _LARGEST_WEIGHT = 127, 63
-_ZERO = 128  # of integers without a sign
+_ZERO = 128  # zero point of unsigned integers
 
 
 @functools.lru_cache(maxsize=1)
 def language_model(adapter: Path | None = None) -> LanguageModel:
-    """The model with a LoRA adapter merged into its weights; it computes with integers."""
+    """Load the model with integer weights, into which a LoRA adapter is merged if given."""
     model = load()
     network = model.network if adapter is None else merge_adapter(model.network, adapter)
     for name, module in list(network.named_modules()):
@@ -37,7 +37,7 @@ def language_model(adapter: Path | None = None) -> LanguageModel:
 
 
 def load() -> LanguageModel:
-    """The model in float32 and without an adapter, a copy of the caller's own."""
+    """Load a new copy of the model, in float32 and without an adapter."""
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
     from transformers.utils import logging
 
@@ -49,7 +49,7 @@ def load() -> LanguageModel:
 
 
 def add_audio_map(layer: torch.nn.Module) -> None:
-    """Add to a decoder layer a linear layer, all 0, through which it reads audio tokens again."""
+    """Add to a decoder layer a zero linear map through which it reads audio tokens again."""
     (width,) = layer.get_parameter("input_layernorm.weight").shape
     linear = torch.nn.Linear(width, width, bias=False).requires_grad_(False)
     torch.nn.init.zeros_(linear.weight)
@@ -57,7 +57,7 @@ def add_audio_map(layer: torch.nn.Module) -> None:
 
 
 def merge_adapter(network: Any, adapter: Path) -> Any:
-    """Merge a folder's LoRA adapter; ModelError if it is none, or of another base model."""
+    """Merge the LoRA adapter in a folder; ModelError if invalid or for another base model."""
     from peft import PeftConfig, PeftModel
     from safetensors import SafetensorError
 
@@ -68,20 +68,20 @@ def merge_adapter(network: Any, adapter: Path) -> Any:
         if AUDIO_MAP in config.target_modules:
             add_audio_map(network.get_decoder().layers[min(config.layers_to_transform)])
         with warnings.catch_warnings():
-            # peft asks transformers for an attribute that it is about to rename.
+            # peft uses an attribute that transformers is about to rename.
             warnings.simplefilter("ignore", FutureWarning)
             adapted: Any = PeftModel.from_pretrained(network, adapter)
     except (OSError, ValueError, SafetensorError) as error:
-        raise ModelError(f"{adapter}: is no adapter: {error}") from error
+        raise ModelError(f"{adapter}: is not an adapter: {error}") from error
     return adapted.merge_and_unload()
 
 
 class IntegerLinear(torch.nn.Module):
-    """A linear layer without a bias that computes with integers, in half of the time of floats.
+    """A linear layer without a bias that computes with integers, in half the time of floats.
 
-    Every row of the input, and the weights of every output, have a scale of their own, so that no
-    row depends on its batch. Weights have seven bits: some processors add pairs of products in 16
-    bits, which eight would overflow. Dettmers et al. (2022), LLM.int8(), NeurIPS,
+    Every row of the input, and the weights of every output, have their own scale, so that no row
+    depends on its batch. Weights have seven bits, because some processors add pairs of products in
+    16 bits, which eight-bit weights would overflow. Dettmers et al. (2022), LLM.int8(), NeurIPS,
     https://arxiv.org/abs/2208.07339, section 2.
     """
 
@@ -100,9 +100,9 @@ class IntegerLinear(torch.nn.Module):
 
 
 def _product(weight: npt.NDArray[np.int8]) -> onnxruntime.InferenceSession:
-    """The product of rows of integers with a weight, ``(in, out)``; torch has a slow one.
+    """Session that multiplies integer rows by a weight, ``(in, out)``; torch's product is slow.
 
-    Of rows that are unsigned, since only then it is fast on every processor.
+    The rows are unsigned, because only then is the product fast on every processor.
     """
     rows = helper.make_tensor_value_info("rows", TensorProto.UINT8, [None, len(weight)])
     sums = helper.make_tensor_value_info("sums", TensorProto.INT32, [None, weight.shape[1]])
@@ -115,18 +115,18 @@ def _product(weight: npt.NDArray[np.int8]) -> onnxruntime.InferenceSession:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # every layer's session would keep one of its own
+    options.enable_cpu_mem_arena = False  # else every layer's session would keep an arena
     return onnxruntime.InferenceSession(model.SerializeToString(), options)
 
 
 def _integers(rows: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rows as integers, int8, and the scale of each, ``(rows, 1)``."""
+    """Quantize rows to int8; also return the scale of each row, ``(rows, 1)``."""
     scale = rows.abs().amax(dim=1, keepdim=True).clamp_min(torch.finfo(rows.dtype).tiny) / largest
     return (rows / scale).round_().to(torch.int8), scale
 
 
 def _unpacked() -> Path:
-    # Folder of what the GGUF file holds, which transformers takes its time to read.
+    # Folder of the unpacked GGUF file, which transformers is slow to read.
     from transformers import AutoTokenizer, LlamaForCausalLM
 
     folder = assets.cache_folder() / "language" / assets.revision(ASSET)
@@ -136,7 +136,7 @@ def _unpacked() -> Path:
             (gguf,) = assets.fetch(ASSET).glob("*.gguf")
             file: Any = {"gguf_file": gguf.name}
             network: Any = LlamaForCausalLM.from_pretrained(gguf.parent, **file)
-            network.hf_quantizer = None  # it holds floats now, and may be saved
+            network.hf_quantizer = None  # the weights are floats now and can be saved
             tokenizer: Any = AutoTokenizer.from_pretrained(gguf.parent, padding_side="left", **file)
             with atomic_folder(folder) as scratch:
                 network.save_pretrained(scratch)

@@ -1,6 +1,6 @@
-"""Conversations in which the user asks again before the model has spoken.
+"""Conversations with several user turns in a row.
 
-Each such turn is answered first, and the answer stands between them when the next is asked.
+The model answers each of these turns, and its answer is inserted before the next turn is sent.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Gradu
 def in_steps(
     conversation: Conversation,
 ) -> Generator[Conversation, Answer | Failure, Answer | Failure]:
-    """Yield what to ask next, be sent what came of it, and return the result."""
+    """Yield each conversation to answer, receive its result by ``send``, return the last result."""
     step, (asked, later) = 1, _split(conversation)
     while True:
         answer = yield asked
@@ -30,7 +30,7 @@ def in_steps(
 def answers_in_steps(
     model: AudioModel, conversations: Sequence[Conversation], generation: Generation
 ) -> Iterator[dict[int, Answer | Failure]]:
-    """Yield results by the places of their conversations: all first steps, then the second."""
+    """Yield final results by position of the conversation; all first steps precede the second."""
     steps = dict(enumerate(map(in_steps, conversations)))
     asked = {place: next(asking) for place, asking in steps.items()}
     while asked:

@@ -2,8 +2,8 @@
 
 :func:`steer` finds and applies a direction in one call. ``study`` steers a study's models:
 ``residual_stream`` records activations, and adds or ablates a direction while a model answers;
-``directions`` finds directions and lists interventions along them, ``layer_sweep`` estimates these
-on ``dev``, ``choice`` picks the best, and ``trials`` score it on ``test`` with random controls.
+``directions`` finds directions and lists interventions along them, ``layer_sweep`` estimates their
+effects on ``dev``, ``choice`` picks the best, ``trials`` runs it and random controls on ``test``.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from aor_lib.steering.residual_stream import OpenModel, SteeredModel
 
 VERSION = 8
-"""Increase it when the same answers would give other vectors, choices or tables."""
+"""Increase this when the same answers would give other vectors, choices or tables."""
 MAX_HRR_LOSS = 0.025
-"""Largest allowed loss of harmful refusal; a choice made on ``dev`` loses more on ``test``."""
+"""Largest allowed loss of HRR; an intervention chosen on ``dev`` loses more on ``test``."""
 
 
 class SteeringError(AorError, ValueError):
@@ -56,7 +56,7 @@ def steer(
 
     Returns
     -------
-    The steered model, which is asked in the same way; ``model`` itself is unchanged.
+    The steered model, with the same ``answer`` method; ``model`` itself is unchanged.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def steer(
     layers = activations.shape[1]
     layer = 2 * layers // 3 if layer is None else layer
     if not 0 <= layer < layers:
-        raise SteeringError(f"layer: {layer} is not one of the model's {layers}, counted from 0")
+        raise SteeringError(f"layer: {layer} is not one of the model's {layers} layers, from 0")
     at_layer = activations[:, layer]
     direction = at_layer[: len(refused)].mean(axis=0) - at_layer[len(refused) :].mean(axis=0)
     return SteeredModel(loaded, Intervention(layer, direction, -coefficient))

@@ -1,10 +1,10 @@
 """Directions along which refusals differ from other answers, and interventions to try along them.
 
 Every direction points towards refusal. An addition with coefficient -1 moves the mean of the
-refused requests onto that of the others along it. Directions are float32, ``(width,)``; ``rows``
-are the activations of one layer, float32, ``(requests, width)``; masks are bool, ``(requests,)``.
-A source is what a model is given, whose last token is looked at: ``audio``, the clip; ``text``, its
-words alone.
+refused requests, along the direction, onto that of the others. Directions are float32,
+``(width,)``; ``rows`` are the activations of one layer, float32, ``(requests, width)``; masks are
+bool, ``(requests,)``. A source is the input at whose last token activations are recorded:
+``audio``, the clip; ``text``, its words alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,22 +21,22 @@ from aor_lib.steering.residual_stream import Floats, Intervention, Mask, OpenMod
 from aor_lib.storage.progress import Report
 
 NEEDED = {"refused pseudo-harmful": 8, "refused harmful": 4, "answered harmless": 2}
-"""Utterances of ``dev`` without which nothing is fitted: the mean of fewer is too noisy."""
+"""Minimum numbers of ``dev`` utterances for fitting: the mean of fewer is too noisy."""
 COEFFICIENTS = (-0.5, -1.0, -1.5)
-SHARES = (0.5, 1.0)  # of the true-refusal direction, projected out of the false one for ablation
+SHARES = (0.5, 1.0)  # of the true-refusal direction, projected out of the false-refusal one
 
 
 def difference_in_means(rows: Floats, refused: Mask, complied: Mask) -> Floats:
-    """Mean of the refused rows less that of the others (Arditi et al., NeurIPS 2024).
+    """Mean of the refused rows minus that of the complied ones (Arditi et al., NeurIPS 2024).
 
-    A row may be in neither mask; neither is empty.
+    A row may be in neither mask. Neither mask may be empty.
     """
     means = [rows[mask].mean(axis=0, dtype=np.float64) for mask in (refused, complied)]
     return np.asarray(means[0] - means[1], dtype=np.float32)
 
 
 def project_out(direction: Floats, other: Floats, projected_share: float = 1.0) -> Floats:
-    """A direction less a share of its component along another; 1 makes it orthogonal.
+    """Subtract a share of a direction's component along another; 1 makes them orthogonal.
 
     X. Wang et al., "Surgical, cheap, and flexible: mitigating false refusal in language models via
     single vector ablation", ICLR 2025.
@@ -46,7 +46,7 @@ def project_out(direction: Floats, other: Floats, projected_share: float = 1.0) 
 
 
 def match_norm(direction: Floats, other: Floats) -> Floats:
-    """A direction at the norm of another, so that the same coefficients suit both."""
+    """Scale a direction to the norm of another, so that the same coefficients suit both."""
     norm, wanted = (float(np.linalg.norm(v.astype(np.float64))) for v in (direction, other))
     return np.asarray(direction * (wanted / max(norm, 1e-9)), np.float32)
 
@@ -58,7 +58,7 @@ def probe(rows: Floats, positive: Mask) -> tuple[Floats, float]:
     """
     values = np.asarray(rows, dtype=np.float64)
     centre, spread = values.mean(axis=0), values.std(axis=0) + 1e-6
-    # There are more dimensions than requests: C is small.
+    # C is small because there are more dimensions than requests.
     fitted = LogisticRegression(C=0.01, class_weight="balanced", max_iter=1000)
     fitted.fit((values - centre) / spread, positive)
     normal = fitted.coef_[0] / spread
@@ -66,14 +66,14 @@ def probe(rows: Floats, positive: Mask) -> tuple[Floats, float]:
 
 
 def probe_direction(rows: Floats, refused: Mask) -> Floats:
-    """A probe's normal, scaled to the distance between the means of refused and other rows."""
+    """A probe's normal, scaled to the distance along it between the refused and the other mean."""
     apart = difference_in_means(rows, refused, ~refused)
     unit = _unit(probe(rows, refused)[0])
     return np.asarray((apart @ unit) * unit, dtype=np.float32)
 
 
 def random_like(direction: Floats, seed: int) -> Floats:
-    """A random direction of the same norm, as a control."""
+    """Random direction of the same norm, as a control."""
     drawn = np.random.default_rng(seed).standard_normal(direction.shape)
     length = np.linalg.norm(direction.astype(np.float64))
     return np.asarray(drawn * length / np.linalg.norm(drawn), dtype=np.float32)
@@ -88,9 +88,9 @@ class Requests:
     activations: Mapping[str, Floats]  # by source, (requests, layers, width)
 
     def of_kind(self, intent: str) -> Mask:
-        """Requests of an intent, but no pseudo-harmful ones over a threatening scene: bool."""
+        """Mark requests of an intent; pseudo-harmful ones only outside threatening scenes: bool."""
         kind = self.answers["intent"].eq(intent)
-        if intent == "pseudo_harmful":  # over such a scene, it is right to refuse them
+        if intent == "pseudo_harmful":  # in a threatening scene, refusing them is right
             kind &= self.answers["condition"].ne("threatening_scene")
         return kind.to_numpy(bool)
 
@@ -100,17 +100,17 @@ class Requests:
         return self.answers["label"].isin(REFUSALS).to_numpy(bool)
 
     def at(self, layer: int, source: str = "audio") -> Floats:
-        """Activations of one layer in a source: float32, ``(requests, width)``."""
+        """Activations at one layer for a source: float32, ``(requests, width)``."""
         return np.asarray(self.activations[source][:, layer])
 
 
 def record_requests(
     model: OpenModel, answers: pd.DataFrame, conversations: Sequence[Conversation], report: Report
 ) -> Requests:
-    """Record a model on requests in every source.
+    """Record a model's activations on requests, for every source.
 
-    It reads every conversation, and every utterance once as text. ``answers`` are judged rows, one
-    per conversation.
+    The model reads every conversation, and every utterance once as text. ``answers`` has one judged
+    row per conversation.
     """
     answers = answers.reset_index(drop=True)
     text_of, texts = pd.factorize(answers["text"])
@@ -120,7 +120,7 @@ def record_requests(
 
 
 def candidates(requests: Requests, layer: int) -> list[Intervention]:
-    """An intervention for each way to find a direction at a layer; additions at coefficient -1."""
+    """One intervention per way of finding a direction at a layer; additions have coefficient -1."""
     refused = requests.refused
     additions: list[Intervention] = []
     for source in requests.activations:
@@ -139,7 +139,7 @@ def candidates(requests: Requests, layer: int) -> list[Intervention]:
 
 
 def variants(candidate: Intervention, requests: Requests) -> list[Intervention]:
-    """The same method and layer with other coefficients or shares."""
+    """Variants of a candidate: the same method and layer with other coefficients or shares."""
     if candidate.coefficient is None:
         shares = [share for share in SHARES if share != candidate.projected_share]
         return [_ablation(requests, candidate.layer, share) for share in shares]
@@ -148,7 +148,7 @@ def variants(candidate: Intervention, requests: Requests) -> list[Intervention]:
 
 
 def _ablation(requests: Requests, layer: int, share: float) -> Intervention:
-    # The false-refusal direction, less a share of the true one.
+    # The false-refusal direction, minus a share of its component along the true-refusal one.
     rows, refused = requests.at(layer), requests.refused
     harmless = ~refused & ~requests.of_kind("harmful")
     false, true = (

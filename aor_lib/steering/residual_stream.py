@@ -1,9 +1,9 @@
-"""The residual stream at the decoder layers: recorded, and changed while a model answers.
+"""Record a model's residual stream at its decoder layers, and change it while the model answers.
 
-A layer's output is ``(batch, tokens, width)``, alone or first of a tuple. Gemma 3n's is
-``(4, batch, tokens, width)``. Interventions act on each token separately, of the prompt and of the
-answer: decoding with a cache gives what decoding without one does, and a row of a batch what it
-would get alone.
+A layer's output is ``(batch, tokens, width)``, alone or first in a tuple. Gemma 3n's is
+``(4, batch, tokens, width)``. Interventions act separately on each token of the prompt and of the
+answer, so decoding with and without a cache gives the same answers, and so does answering in a
+batch and alone.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,16 +25,16 @@ from aor_lib.storage.workers import Job, Made, in_threads
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 Change = Callable[[torch.Tensor], torch.Tensor | None]
-"""From a residual stream ``(batch, tokens, width)`` to the one to go on with; None keeps it."""
+"""Function from a residual stream ``(batch, tokens, width)`` to its replacement; None keeps it."""
 
 _in_force: ContextVar[frozenset[object]] = ContextVar("hooks in force", default=frozenset())
 
 
 class OpenModel(AudioModel, Protocol):
-    """A model whose ``capabilities.activations`` holds."""
+    """Model whose ``capabilities.activations`` is true."""
 
     def decoder_layers(self) -> torch.nn.ModuleList:
-        """The language model's layers, first to last."""
+        """Decoder layers of the language model, first to last."""
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
         """Logits of the first token of the answer: float32, ``(vocabulary,)``."""
@@ -70,7 +70,7 @@ def record(
 def each(
     model: AudioModel, make: Callable[[Job], Made], jobs: Sequence[Job], report: Report
 ) -> list[Made]:
-    """Results of all jobs, in their order; made in threads if the model is faster in them."""
+    """Results of all jobs, in order; jobs run in threads if that is faster for the model."""
     made = []
     with closing(in_threads(make, jobs, side_by_side=model.capabilities.side_by_side)) as results:
         for result in results:
@@ -81,9 +81,9 @@ def each(
 
 @contextmanager
 def hooked(layers: torch.nn.ModuleList, changes: Mapping[int, Change]) -> Iterator[None]:
-    """Pass the output of some layers, by their place, to functions that may change it.
+    """Pass the outputs of some layers, by index, to functions that may change them.
 
-    Prompts of other threads are left alone, unless this one submitted them
+    Prompts that other threads read are unaffected, unless this thread submitted them
     (:func:`aor_lib.storage.workers.one_core_threads`).
     """
     mine = object()
@@ -96,7 +96,7 @@ def hooked(layers: torch.nn.ModuleList, changes: Mapping[int, Change]) -> Iterat
 
 @dataclass(frozen=True, eq=False)
 class Gate:
-    """Opens where ``activation @ normal + intercept`` of the last token is above ``threshold``."""
+    """Gate that opens if the last token's ``activation @ normal + intercept > threshold``."""
 
     layer: int  # after which the activation is taken
     normal: Floats  # (width,)
@@ -104,7 +104,7 @@ class Gate:
     threshold: float
 
     def opens(self, rows: Floats) -> Mask:
-        """Mark requests for which it opens, by their activations, ``(requests, width)``."""
+        """Mark the requests for which the gate opens, by activations ``(requests, width)``."""
         return np.asarray(rows @ self.normal + self.intercept > self.threshold)
 
 
@@ -112,9 +112,9 @@ class Gate:
 class Intervention:
     """A direction, how it is applied while a model answers, and how it was found.
 
-    The direction times ``coefficient`` is added after ``layer`` (from 0), for requests that the
-    gate opens for. Without a coefficient, the component along the direction is removed after every
-    layer instead (ablation).
+    The direction times ``coefficient`` is added after ``layer`` (from 0), for requests for which
+    the gate, if any, opens. Without a coefficient, the component along the direction is removed
+    after every layer instead (ablation).
     """
 
     layer: int
@@ -123,16 +123,16 @@ class Intervention:
     gate: Gate | None = None  # at the layer or before
     found_by: str = "difference_in_means"
     source: str = "audio"
-    projected_share: float | None = None  # of the true-refusal direction, taken out of it
+    projected_share: float | None = None  # of the true-refusal direction, projected out
 
     @property
     def method(self) -> str:
-        """Method by which it is compared: ``found_by``, or ``conditional`` behind a gate."""
+        """Name of the method in comparisons: ``found_by``, or ``conditional`` with a gate."""
         return "conditional" if self.gate else self.found_by
 
     @property
     def row(self) -> dict[str, object]:
-        """Columns that describe it in tables."""
+        """Columns that describe the intervention in tables."""
         columns = vars(self) | {"method": self.method}
         if self.gate:
             columns |= {"gate_layer": self.gate.layer, "threshold": self.gate.threshold}
@@ -141,14 +141,14 @@ class Intervention:
 
     @property
     def sha256(self) -> str:
-        """Hash of all that decides what it does."""
+        """Hash of everything that determines the intervention's effect."""
         gate = vars(self.gate) | {"normal": self.gate.normal.tolist()} if self.gate else None
         return content_hash([self.layer, self.direction.tolist(), self.coefficient, gate])
 
 
 @contextmanager
 def steered(model: OpenModel, intervention: Intervention) -> Iterator[None]:
-    """Steer everything that the model reads and writes in the block; afterwards it is as it was."""
+    """Steer all that the model reads and writes within the block, then restore the model."""
     layers, layer, gate = model.decoder_layers(), intervention.layer, intervention.gate
     direction = torch.from_numpy(intervention.direction)
     if intervention.coefficient is None:
@@ -163,7 +163,7 @@ def steered(model: OpenModel, intervention: Intervention) -> Iterator[None]:
 
 
 class SteeredModel:
-    """A model that answers under an intervention: to the study, a model with another setting."""
+    """Model that answers under an intervention, which is a setting (``steering``) of its card."""
 
     def __init__(self, model: OpenModel, intervention: Intervention) -> None:
         settings = {**model.card.settings, "steering": intervention.sha256}
@@ -209,8 +209,8 @@ def _gated_addition(gate: Gate, layer: int, change: torch.Tensor) -> dict[int, C
     added: list[torch.Tensor] = []
 
     def look(stream: torch.Tensor) -> None:
-        # A prompt has several tokens; while the answer is written, each step has one, and what the
-        # prompt decided is kept. Padding is on the left: the last token is every row's.
+        # The prompt, of several tokens, determines if the gate opens; each step of the answer has
+        # one token. Padding is on the left, so every row has its last token at the last position.
         if stream.shape[1] > 1:
             odds = stream[:, -1].float() @ normal.to(stream.device) + gate.intercept
             added[:] = [(odds > gate.threshold)[:, None, None] * change.to(stream)]

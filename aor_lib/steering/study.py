@@ -1,4 +1,4 @@
-"""Steering of a study's models: fitted and chosen on ``dev``, tried on ``test``."""
+"""Steer a study's models: fit and choose interventions on ``dev``, and try them on ``test``."""
 
 import json
 from collections.abc import Callable
@@ -39,10 +39,10 @@ def steer_study(
 ) -> dict[str, str]:
     """Steer every model of a study that can be steered, one after the other.
 
-    Tables (:mod:`aor_lib.steering.tables`) are kept in the study's folder. Nothing is done, and no
-    model loaded, where nothing has changed since the last call. Returns why models were left out,
-    by their ids. ModelError, after the others, if a model cannot be loaded, or it or the judge be
-    asked any more: what was made of it before stays.
+    The tables (:mod:`aor_lib.steering.tables`) are written into the study's folder. If nothing has
+    changed since the last call, no model is loaded. Returns the reasons why models were left out,
+    by model id. If a model cannot be loaded, or the model or the judge stops working, the model's
+    earlier tables are kept, and ModelError is raised after the other models.
     """
     with open_results(build) as store:
         store.set_judge(judge.id)
@@ -77,7 +77,7 @@ def steer_study(
         except (SteeringError, SplitError) as error:
             left_out[card.id] = str(error)
             with open_results(build) as store:
-                store.set_plan([], STEERED + card.id)  # withdraws those of the last call
+                store.set_plan([], STEERED + card.id)  # withdraws its earlier trials
             continue
         except ModelError as error:
             unable.append(str(error))
@@ -97,10 +97,10 @@ def steer_study(
 
 
 def steer_model(trials: SteeredTrials, answers: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Steer one model of a study, and return its tables by their names.
+    """Steer one model of a study, and return its tables by name.
 
-    ``answers`` are the model's judged trials without steering. SteeringError if they were asked
-    otherwise than the model is now, or hold no direction.
+    ``answers`` are the model's judged trials without steering. SteeringError if they come from
+    another revision or other settings, or are too few to fit a direction.
     """
     study, dev = trials.study, answers[answers["split"].eq(Split.DEV)]
     (none,) = (prompt for prompt in study.mitigations if prompt.id == "none")
@@ -119,7 +119,7 @@ def steer_model(trials: SteeredTrials, answers: pd.DataFrame) -> dict[str, pd.Da
 def _opened(
     study: StudyParams, card: ModelCard, load: Callable[[ModelCard], OpenModel]
 ) -> OpenModel:
-    # The model; SteeringError if it is not to be steered, or cannot be.
+    # Load the model; SteeringError if the profile does not steer it, or it cannot be steered.
     if not study.profile.steers(card.id):
         raise SteeringError(f"{card.id}: it is not among the profile's steered_models")
     if not claimed_capabilities(card).activations:
@@ -130,9 +130,9 @@ def _opened(
 def fit_on_dev(
     trials: SteeredTrials, dev: pd.DataFrame
 ) -> tuple[list[Intervention], dict[str, pd.DataFrame]]:
-    """Find directions in unsteered trials of ``dev``, estimate, try the best in full, and choose.
+    """Fit candidates on unsteered trials of ``dev``, sweep layers, try the best, and choose.
 
-    Returns the best intervention of each method, the chosen one first; and tables, by their names.
+    Returns the best intervention of each method, the chosen one first, and the tables by name.
     """
     with trials.progress(f"{trials.name}: activations") as report:
         requests = record_requests(trials.model, dev, trials.conversations(dev), report)
@@ -155,7 +155,7 @@ def fit_on_dev(
 
 
 def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFrame) -> None:
-    """Ask what ``test`` asked unsteered under the best interventions, and controls of the first."""
+    """Repeat ``test`` trials under the best interventions, and under controls of the chosen one."""
     chosen, tried = best[0], test[test["condition"] == Condition.BENIGN_SCENE]
     stimuli = trials.stimuli(tried)
     opened = np.ones(len(tried), dtype=bool)
@@ -168,7 +168,7 @@ def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFr
     ]
     parts += random_controls(chosen, stimuli, opened)
     sounding = test[test["intent"].eq(Intent.PSEUDO_HARMFUL) & test["condition"].isin(SCENES)]
-    over_scenes = sounding[sounding["variant"] == 0]  # one clip against one
+    over_scenes = sounding[sounding["variant"] == 0]  # pairs single clips
     if over_scenes["condition"].nunique() > 1:
         hearing = as_mitigation(tables.HEARING, chosen.method, tables.HEARING)
         parts.append((hearing, chosen, trials.stimuli(over_scenes)))
@@ -187,6 +187,6 @@ def _require_both_kinds(trials: SteeredTrials, dev: pd.DataFrame) -> None:
     enough = all(there_are[kind] >= needed for kind, needed in NEEDED.items())
     if not enough or not {"pseudo_harmful", "harmful"} <= set(dev.loc[in_scene, "intent"]):
         raise SteeringError(
-            f"{trials.name}: steering needs more utterances of 'dev', both kinds over benign "
-            f"scenes, and over these or threatening ones {NEEDED}; there are {there_are}"
+            f"{trials.name}: steering needs pseudo-harmful and harmful 'dev' requests in benign "
+            f"scenes, and at least {NEEDED} in benign or threatening scenes; there are {there_are}"
         )

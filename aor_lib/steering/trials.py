@@ -1,6 +1,6 @@
-"""The steered trials of a study: asked by its engine, judged by its judge, and random controls.
+"""Steered trials of a study, run by its engine and judged by its judge, and random controls.
 
-Those of ``test`` are kept in the study's folder; those of ``dev`` in a folder of their own.
+Trials of ``test`` are stored in the study's folder, trials of ``dev`` in a subfolder of it.
 """
 
 import logging
@@ -30,28 +30,28 @@ from aor_lib.steering.residual_stream import Intervention, Mask, OpenModel, Stee
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 from aor_lib.storage.progress import Report
 
-RANDOM = 19  # directions, with which the lowest rank has a p value of 5 %
-RANKED = 60  # pseudo-harmful stimuli at most, which all of them answer
+RANDOM = 19  # directions: the lowest rank then has a p value of 5 %
+RANKED = 60  # pseudo-harmful stimuli at most, answered under every random direction
 _log = logging.getLogger(__name__)
 
 Part = tuple[Mitigation, Intervention | None, Sequence[Stimulus]]
-"""Stimuli that are asked under an intervention (None: as the model is), as a mitigation."""
+"""Mitigation, its intervention (None for the unsteered model), and the stimuli to answer."""
 _Asked = tuple[AudioModel, Sequence[Stimulus], Sequence[Trial]]
 
 
 def as_mitigation(
     name: str, method: str, arm: str = tables.TESTED, *, is_control: bool = False
 ) -> Mitigation:
-    """Stored fields of a steered trial; see :mod:`aor_lib.steering.tables`."""
+    """Mitigation to store with a steered trial; see :mod:`aor_lib.steering.tables`."""
     return Mitigation(id=name, title=name, arm=arm, method=method, is_control=is_control)
 
 
 def random_controls(chosen: Intervention, stimuli: Sequence[Stimulus], opened: Mask) -> list[Part]:
-    """Random directions, and a random gate where a gate was chosen.
+    """Controls: random directions and, if the chosen intervention has a gate, a random gate.
 
-    All directions answer the same pseudo-harmful stimuli of those that are ``opened``: bool,
-    ``(stimuli,)``, those that the chosen gate opens for, or all. A random gate steers as many
-    requests, whichever they are.
+    The same pseudo-harmful stimuli are answered under all directions. They are drawn from
+    ``opened``: bool, ``(stimuli,)``, those for which the chosen gate opens, or all. A random gate
+    steers the same number of stimuli as the chosen gate, drawn at random.
     """
     rng = np.random.default_rng(0)
     sounding = np.array([stimulus.intent is Intent.PSEUDO_HARMFUL for stimulus in stimuli])
@@ -67,7 +67,7 @@ def random_controls(chosen: Intervention, stimuli: Sequence[Stimulus], opened: M
         parts.append(("random", replace(chosen, direction=direction), ranked))
     if chosen.gate:
         at_random = rng.permutation(opened)
-        # An open gate steers as no gate would, and these are answered for the chosen one.
+        # An open gate steers as no gate would, so these reuse the answers under the chosen one.
         parts.append(("random_gate", chosen, some(at_random & opened)))
         parts.append(("random_gate", replace(chosen, gate=None), some(at_random & ~opened)))
         parts.append(("random_gate", None, some(~at_random)))
@@ -80,7 +80,7 @@ def random_controls(chosen: Intervention, stimuli: Sequence[Stimulus], opened: M
 
 @dataclass(frozen=True)
 class SteeredTrials:
-    """Has a model of the study in the folder ``build`` answer under interventions, and judges."""
+    """Run and judge a model's trials under interventions, for the study in ``build``."""
 
     model: OpenModel
     study: StudyParams
@@ -98,7 +98,7 @@ class SteeredTrials:
         return {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(self.build)}
 
     def stimuli(self, trials: pd.DataFrame) -> list[Stimulus]:
-        """Stimuli of trials."""
+        """Stimuli of trials, in order."""
         return [self._stimuli[name] for name in trials["stimulus_id"]]
 
     def conversations(self, trials: pd.DataFrame) -> list[Conversation]:
@@ -106,10 +106,10 @@ class SteeredTrials:
         return [conversation(stimulus, self.build) for stimulus in self.stimuli(trials)]
 
     def ask(self, parts: Sequence[Part], split: Split) -> pd.DataFrame:
-        """Have stimuli of a split answered and judged, in place of those of an earlier call.
+        """Run and judge the trials of a split, replacing the planned trials of an earlier call.
 
-        Only what has no answer is asked, and twice if it fails. Returns rows of ``load_results``,
-        of these mitigations. ModelError if the model or the judge can be asked no more.
+        Runs only trials without an answer, and retries failed ones once. Returns the rows of
+        ``load_results`` with these mitigations. ModelError if the model or the judge stops working.
         """
         folder = self.build
         if split is Split.DEV:
@@ -120,7 +120,7 @@ class SteeredTrials:
         for mitigation, item, stimuli in parts:
             model: AudioModel = SteeredModel(self.model, item) if item else self.model
             trials = trials_of(model, mitigation, stimuli, self.study.profile.generation)
-            # Two parts may hold the same trial. If both asked it, chance would choose its batch.
+            # Two parts may share a trial. If both ran it, its batch would depend on chance.
             known = {trial.key for trial in plan}
             runs.append((model, stimuli, [trial for trial in trials if trial.key not in known]))
             plan += trials
@@ -129,9 +129,9 @@ class SteeredTrials:
 
         def answer(asked: _Asked) -> int:
             model, stimuli, trials = asked
-            share = Share(max_failures=np.inf)  # an intervention may spoil every answer
+            share = Share(max_failures=np.inf)  # an intervention may make every trial fail
             with Store(folder / STORE) as store:
-                for _ in range(2):  # what failed is asked once more
+                for _ in range(2):  # failed trials are retried once
                     run = Run(trials, [model], stimuli, self.build, store, share)
                     run.answer(lambda done, of: None)
             if run.stopped:

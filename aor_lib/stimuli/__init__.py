@@ -1,1 +1,1 @@
-"""Design, clips, manifest: what the models are given, validated and exported."""
+"""Stimuli: their design, clips, manifest, validation and export."""

@@ -1,7 +1,7 @@
-"""A study's design to sound files and a manifest.
+"""Make the sound files and the manifest of a study's design.
 
-Workers render the stimuli, an utterance at a time. Each finished stimulus leaves a note, its row
-and the hash of what it was made from: the next build makes only what is missing or has changed.
+Workers render the stimuli, one utterance at a time. A note in ``stimuli/`` has each stimulus's row
+and the hash of its inputs; the next build makes only stimuli that are missing or have changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.progress import Report
 from aor_lib.storage.workers import map_jobs
 
-VERSION = 5  # raise it when the same specification gives other bytes; golden tests notice
+VERSION = 5  # increase it when a specification gives other bytes; golden tests detect this
 
 
 def build_dataset(
@@ -36,18 +36,18 @@ def build_dataset(
     report: Report,
     source: str | None = None,
 ) -> Path:
-    """Make every stimulus of a study below ``build``; returns the path of its manifest.
+    """Make every stimulus of a study in the folder ``build``; return the path of the manifest.
 
     Files of an earlier build that are no longer part of the study are removed.
 
     ``workers`` are as in :func:`aor_lib.storage.workers.map_jobs`. ``source`` is an export whose
-    clips are taken instead (:func:`aor_lib.stimuli.export.take_clips`): DatasetError if it does not
-    hold one, or holds another or an altered one, or if ``build`` holds imported clips. SpeechError
-    or OSError if a stimulus cannot be made or written; what was made until then is kept.
+    clips are used instead (:func:`aor_lib.stimuli.export.take_clips`). DatasetError if it lacks a
+    clip, has a different or altered one, or if ``build`` holds imported clips. SpeechError or
+    OSError if a stimulus cannot be made or written; stimuli made before the error are kept.
     """
     try:
         blocks = set(manifest.load_manifest(build)["block"])
-    except (OSError, ValueError, KeyError):  # there is none yet, or none that can be read
+    except (OSError, ValueError, KeyError):  # there is no manifest yet, or it cannot be read
         blocks = set()
     if "imported" in blocks:
         raise DatasetError(f"{build}: holds imported clips; name another folder with --build")
@@ -74,7 +74,7 @@ def build_dataset(
         if lacking := [name for name in wanted if name not in taken]:
             raise DatasetError(
                 f"{source}: does not hold {len(lacking)} of the profile's {len(specs)} stimuli, "
-                f"such as {lacking[0]}; run it without --from to make them"
+                f"such as {lacking[0]}; run again without --from to make them"
             )
     missing = [spec for name, spec in specs.items() if name not in rows]
     groups = groupby(missing, key=lambda spec: spec.utterance.id)
@@ -90,14 +90,14 @@ def build_dataset(
     current = {build / path for path, _ in manifest.sound_files(rows.values())}
     current |= {build / "stimuli" / f"{name}.json" for name in rows}
     for file in (*build.glob("clips/*"), *build.glob("stimuli/*")):
-        # Another call may be writing one that is hidden, or have removed one.
+        # Another process may be writing a hidden file, or may have removed a file already.
         if file not in current and not file.name.startswith("."):
             file.unlink(missing_ok=True)
     return manifest.write_manifest((rows[name] for name in specs), build, study.profile)
 
 
 def made_from(spec: StimulusSpec, settings: Mixing, bank_sha256: str | None) -> str:
-    """Hash of everything that can change a stimulus' files or its row, apart from its category."""
+    """Hash of everything that can change a stimulus's files or row, except its harm category."""
     of_scene = {"scenario", "description"} if spec.condition.has_audio else set[str]()
     readings = {"harmful_reading", "benign_reading", "about", "scenes", "threatening_scenes"}
     of_utterance = readings | {"harm_category"}
@@ -122,5 +122,5 @@ def _noted_row(build: Path, spec: StimulusSpec, made_from: str) -> Stimulus | No
         manifest.verify_dataset([row], build)
     except (OSError, ValueError, KeyError, TypeError, DatasetError):
         return None
-    # What was written of it since, such as its category, leaves its files as they are.
+    # Fields that do not affect the files, such as the category, may have been edited since.
     return row.model_copy(update=spec.row_fields) if note["made_from"] == made_from else None

@@ -1,8 +1,8 @@
-"""Design of a study's stimuli: utterances x voices x backgrounds, decided before any sound.
+"""Design of a study's stimuli: utterances x voices x backgrounds, fixed before synthesis.
 
-Every choice follows from the profile and the utterance's place in it. A harmful counterpart gets
-the voice and the scenes of the utterance that it contrasts with. An utterance keeps its voice in
-all core conditions.
+Every choice is determined by the profile and the utterance's position in it. A harmful counterpart
+gets the voice and the scenes of the utterance that it contrasts with. An utterance keeps its voice
+in all core conditions.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError
 
 _OTHER_KINDS = {Condition.NEUTRAL_SCENE: "neutral", Condition.THREATENING_SCENE: "threatening"}
-_VOICES_PER_UTTERANCE = 2  # synthesis is the costliest step: variants share their speech
+_VOICES_PER_UTTERANCE = 2  # synthesis is the costliest step, so variants share speech
 
 _Option = TypeVar("_Option")
 
 
 class StimulusSpec(Params):
-    """Everything that decides a stimulus, before it is made."""
+    """Specification of a stimulus: everything that determines it."""
 
     utterance: Utterance
     condition: Condition
@@ -36,7 +36,7 @@ class StimulusSpec(Params):
     voice: str
     emotion: Emotion = "neutral"
     speaking_rate: SpeakingRate = "normal"
-    scene: Scene | None = None  # of the background, or that a text describes
+    scene: Scene | None = None  # in the background, or described in a text
     snr_db: float | None = None
     history: History | None = None
     history_scene: Scene | None = None
@@ -45,7 +45,7 @@ class StimulusSpec(Params):
 
     @property
     def stimulus_id(self) -> str:
-        """A readable name, unique within a study."""
+        """Readable id, unique within a study."""
         parts = [self.utterance.id, self.condition.value]
         if self.condition.has_audio:
             parts += [self.voice, self.speaking_rate]
@@ -60,7 +60,7 @@ class StimulusSpec(Params):
 
     @property
     def row_fields(self) -> dict[str, object]:
-        """The fields of the stimulus' manifest row that follow from the design alone."""
+        """Fields of the stimulus's manifest row that follow from the design alone."""
         spoken = self.condition.has_audio
         of_utterance = {"scenario", "intent", "text", "harm_category", "contrast_of"}
         voiced = self.model_dump(include={"voice", "emotion", "speaking_rate"})
@@ -80,7 +80,7 @@ class StimulusSpec(Params):
 
 
 def stimuli(study: StudyParams) -> list[StimulusSpec]:
-    """All stimuli of a study, utterance by utterance; ``ParamsError`` if voices or scenes lack."""
+    """All stimuli of a study, by utterance; ``ParamsError`` if voices or scenes are missing."""
     by_id: dict[str, StimulusSpec] = {}
     for number, scenario in enumerate(study.scenarios):
         for utterance, position, reported in _chosen(scenario, study.profile):
@@ -90,8 +90,8 @@ def stimuli(study: StudyParams) -> list[StimulusSpec]:
 
 
 def _chosen(scenario: Scenario, profile: Profile) -> Iterator[tuple[Utterance, int, int]]:
-    # The first utterances of each intent, a third of them of `dev`, with their number among all of
-    # it and among those of `test`; contrast partners share both.
+    # The first utterances of each intent, a third of them from `dev`, with their positions among
+    # all utterances of the intent and among those of `test`; contrast partners share both.
     numbers: dict[str, tuple[int, int]] = {}
     for intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL, Intent.BENIGN):
         of_intent = [u for u in scenario.utterances if u.intent is intent]
@@ -111,7 +111,7 @@ def _chosen(scenario: Scenario, profile: Profile) -> Iterator[tuple[Utterance, i
 
 @dataclass(frozen=True)
 class _Place:
-    """An utterance and its place in the study."""
+    """An utterance and its position in the study."""
 
     study: StudyParams
     scenario: int
@@ -121,7 +121,7 @@ class _Place:
 
     def stimuli(self) -> Iterator[StimulusSpec]:
         profile, intent = self.study.profile, self.utterance.intent
-        # A benign request suits all threatening scenes: there a refusal is alarm at the sound.
+        # A benign request fits every threatening scene: a refusal there is a reaction to the sound.
         threatened = self.utterance.threatening_scenes or intent is Intent.BENIGN
         for condition in profile.conditions:
             if threatened or condition is not Condition.THREATENING_SCENE:
@@ -166,9 +166,9 @@ class _Place:
         kind = _OTHER_KINDS.get(condition, "benign")
         own = {"benign": self.utterance.scenes, "threatening": self.utterance.threatening_scenes}
         if names := own.get(kind):
-            # Scenes change half as fast as voices, which alternate in gender: neither predicts the
-            # other. Among variants, an even number of scenes is shifted once a round, or each would
-            # keep a voice.
+            # Scenes change half as often as voices, which alternate in gender, so that neither
+            # predicts the other. Across variants, an even number of scenes is shifted by one in
+            # each round; otherwise each scene would always have the same voice.
             shift = variant // _VOICES_PER_UTTERANCE if len(names) % 2 == 0 else 0
             return self.study.scenes[self.pick(names, self.position // 2 + variant + shift)]
         scenes = [scene for scene in self.study.other_scenes if scene.kind == kind]
@@ -176,8 +176,8 @@ class _Place:
         return self.pick(scenes, seed, lacking)
 
     def paralinguistic_cells(self, factors: Paralinguistics) -> Iterator[dict[str, str]]:
-        # A pair of a female and a male voice speaks all cells of an utterance; pairs take turns, so
-        # that gender is not one person's voice.
+        # One female and one male voice speak all cells of an utterance. The pairs rotate over the
+        # utterances, so that the effect of gender is not that of a single voice.
         number = self.scenario * factors.utterances_per_scenario + self.reported
         for g, gender in enumerate(("female", "male")):
             voices = [v for v in self.study.profile.voices if speech.gender_of(v) == gender]

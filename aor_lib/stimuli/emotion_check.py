@@ -7,17 +7,17 @@ import pandas as pd
 from aor_lib.audio.speech import RATES
 from aor_lib.audio.speech.prosody import TARGETS, SpeechMeasurement
 
-MIN_CLIPS = 8  # fewer of an emotion say little about a median
+MIN_CLIPS = 8  # the median over fewer clips of an emotion is too noisy
 TOLERANCES = {"f0_mean_st": 1.5, "speech_dbfs": 1.5, "speech_s": 0.1}  # of the median change
 _SAME = ["utterance_id", "voice"]
 
 
 def emotion_changes(manifest: pd.DataFrame, validation: pd.DataFrame) -> pd.DataFrame:
-    """Change of each prosodic measure by each emotion: intended and measured.
+    """Intended and measured change of each prosodic measure from neutral speech, by emotion.
 
-    Each clip is compared with a neutral one of the same words and voice: of the same speaking rate
-    if there is one, else its duration is scaled to that rate. The level asked for is the one that
-    the manifest states, since the limit of the true peak may hold it down.
+    Each clip is compared with a neutral clip of the same words and voice, at the same speaking rate
+    if there is one; otherwise durations are scaled for the rate. The intended level is the one in
+    the manifest, since the true-peak limit may reduce the level.
 
     One row per emotion and measure: ``emotion``, ``measure``, ``asked``, ``measured`` (median),
     ``low`` and ``high`` (quartiles), ``clips``. ``f0_range_st`` and ``speech_s`` are ratios.
@@ -49,10 +49,10 @@ def emotion_changes(manifest: pd.DataFrame, validation: pd.DataFrame) -> pd.Data
 
 
 def emotion_violations(changes: pd.DataFrame) -> Iterator[str]:
-    """One line for each emotion and measure whose median is not what was asked for."""
+    """One line for each emotion and measure whose median is not within tolerance of its target."""
     for row in changes[changes["clips"] >= MIN_CLIPS].to_dict("records"):
         if abs(row["measured"] - row["asked"]) > TOLERANCES.get(row["measure"], float("inf")):
             yield (
                 f"emotion {row['emotion']}: {row['measure']}: changed by {row['measured']:.2f} "
-                f"(median of {row['clips']} clips), {row['asked']:.2f} was asked for"
+                f"(median of {row['clips']} clips), but {row['asked']:.2f} was intended"
             )

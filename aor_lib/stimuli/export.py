@@ -1,6 +1,6 @@
-"""A study's clips as a Hugging Face data set: its export with its data card, and a build from one.
+"""Export a study's clips as a Hugging Face data set with a data card, and build from an export.
 
-Synthesis differs in a bit between processors. Whoever builds from an export has its exact bytes.
+Synthesis differs slightly between processors; a build from an export has its exact bytes.
 """
 
 import hashlib
@@ -36,15 +36,15 @@ def export_dataset(study: StudyParams, build: Path, into: Path) -> Path:
 
     ``data/SPLIT.parquet`` holds the manifest's rows with their sound: ``audio`` is the clip,
     ``history_audio`` has the clips of earlier turns. The same build gives the same bytes.
-    ``DatasetError`` if there are no stimuli, clips were imported, one is missing or altered, or the
-    validation is not of these files.
+    ``DatasetError`` if there are no stimuli, clips were imported, a clip is missing or altered, or
+    these files have not been validated.
     """
     with atomic_folder(into) as folder:
         stimuli = manifest.load_stimuli(build)
         if not stimuli or any(stimulus.block == "imported" for stimulus in stimuli):
             raise DatasetError(
-                f"{build}: holds no stimuli or imported clips; only clips that 'aor data' made are "
-                "exported, since the licence of others is unknown"
+                f"{build}: holds no stimuli, or holds imported clips; only clips of 'aor data' are "
+                "exported, since the licence of other clips is unknown"
             )
         manifest.verify_dataset(stimuli, build)
         require_validated(study, build)
@@ -86,7 +86,7 @@ def _schema() -> pa.Schema:
 
 
 def _write_croissant(licences: Sequence[str], folder: Path) -> None:
-    # What the hub does not make by itself: hashes and licences.
+    # Hashes and licences, which the hub does not generate.
     import mlcroissant as mlc
 
     cff = citation()
@@ -118,11 +118,11 @@ def _write_croissant(licences: Sequence[str], folder: Path) -> None:
 def take_clips(
     source: str, specs: Mapping[str, design.StimulusSpec], hashes: Mapping[str, str], build: Path
 ) -> Iterator[Stimulus]:
-    """Copy the clips of ``specs`` (by stimulus) that an export holds; yields each manifest row.
+    """Copy the clips of ``specs`` (by stimulus id) from an export, yielding their manifest rows.
 
     ``source`` is a folder that ``aor export`` wrote, or ``OWNER/NAME[@REVISION]`` on the Hugging
-    Face hub; ``hashes`` are of all that decides each clip. ``DatasetError`` if the source is none,
-    is of another version or design, was made otherwise, or was altered.
+    Face hub; ``hashes`` cover everything that determines each clip. ``DatasetError`` if the source
+    is not an export, has another version, design or settings, or was altered.
     """
     for row in _exported_rows(source):
         if (spec := specs.get(row["stimulus_id"])) is None:
@@ -132,13 +132,13 @@ def take_clips(
             other = ", ".join(name for name, asked in spec.row_fields.items() if row[name] != asked)
             raise DatasetError(
                 f"--from {source}: {spec.stimulus_id}: {other or 'mixing, scene, bank or version'} "
-                "is not the profile's; take an export of this profile, or leave out --from"
+                "differs from the profile; use an export of this profile, or omit --from"
             )
         stimulus = Stimulus.model_validate(row | spec.row_fields)
         for (path, sha256), content in zip(manifest.sound_files([stimulus]), contents, strict=True):
             if hashlib.sha256(content).hexdigest() != sha256:
                 raise DatasetError(
-                    f"--from {source}: {path}: sha256 is not the row's; fetch the export again"
+                    f"--from {source}: {path}: sha256 differs from its row; fetch the export again"
                 )
             with atomic_write(build / path) as stream:
                 stream.write(content)
@@ -157,7 +157,7 @@ def _exported_rows(source: str) -> Iterator[dict[str, Any]]:
             yield from split.cast_column("audio", as_bytes).cast_column("history_audio", [as_bytes])
     except (OSError, ValueError) as error:
         raise DatasetError(
-            f"--from {source}: is no data set of version {DATASET_VERSION}, or a damaged one; name "
+            f"--from {source}: is no data set of version {DATASET_VERSION}, or is damaged; name "
             "a folder that 'aor export' wrote, or OWNER/NAME@REVISION on the hub: "
             + one_line(error, 200)
         ) from None
@@ -199,22 +199,22 @@ def data_card(build: Path | str) -> str:
 
 
 def citation() -> dict[str, Any]:
-    """The study's CITATION.cff."""
+    """Contents of the study's ``CITATION.cff``."""
     return dict(yaml.safe_load((PARAMS.parent / "CITATION.cff").read_text(encoding="utf-8")))
 
 
 def bibtex() -> str:
-    """The study's citation as BibTeX."""
+    """Citation of the study, as BibTeX."""
     return (PARAMS.parent / "CITATION.bib").read_text(encoding="utf-8")
 
 
 def licences(stimuli: pd.DataFrame) -> list[str]:
-    """Every licence that some part of the data is under."""
+    """Licences of all parts of the data, sorted."""
     return sorted({OWN_LICENCE, *_recordings(stimuli)["licence"]})
 
 
 def _recordings(stimuli: pd.DataFrame) -> pd.DataFrame:
-    # Each recording that is heard, in a clip or in an earlier turn, and the number of stimuli.
+    # Each recording that is used in a clip or an earlier turn, and its number of stimuli.
     heard = []
     names = ["stimulus_id", "background_sounds", "history"]
     for stimulus, sounds, history in stimuli[names].itertuples(index=False):
@@ -227,7 +227,7 @@ def _recordings(stimuli: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shown(cell: Any) -> Any:
-    # What others wrote of their recordings is no markup, and ends no cell of a table.
+    # Texts by the recordings' authors are escaped: they must not be markup or end a table cell.
     if not isinstance(cell, str):
         return cell
     return re.sub(r"[^\w\s.,:;/()'+-]", lambda sign: f"&#{ord(sign[0])};", one_line(cell))

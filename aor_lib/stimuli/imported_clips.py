@@ -1,4 +1,4 @@
-"""A folder of finished clips that nobody has labelled, such as AOR-Bench's sample, as a study."""
+"""Import a folder of finished, unlabelled clips, such as AOR-Bench's sample, as a study."""
 
 import hashlib
 import math
@@ -22,11 +22,11 @@ _MIN_DURATION_S = 0.5
 
 
 def import_clips(folder: Path, build: Path, report: Report) -> sound_files.ImportReport:
-    """Make a study of a folder of clips; each is one stimulus, with Whisper's transcript as text.
+    """Make a study from a folder of clips: one stimulus each, with Whisper's transcript as text.
 
-    Clips become mono FLAC at 24 kHz, 24 bit, and keep their level; those above full scale are
-    scaled down to it. Repeated sounds are skipped, and clips that ``build`` holds already stay. The
-    folder may be nested, and its files links, as in the cache of the hub's client.
+    Clips are converted to mono FLAC (24 kHz, 24 bit) and keep their level; those above full scale
+    are scaled down to it. Repeated sounds are skipped, and clips already in ``build`` are kept. The
+    folder may have subfolders and links to files, as the cache of the hub's client does.
     """
     sound_files.check_folders(folder, build)
     there = load_stimuli(build) if (build / MANIFEST).is_file() else []
@@ -40,7 +40,7 @@ def import_clips(folder: Path, build: Path, report: Report) -> sound_files.Impor
         if not _MIN_DURATION_S <= (seconds := len(samples) / SAMPLE_RATE) <= MAX_DURATION_S:
             lasts = f"{seconds:.2f} s" if seconds <= MAX_DURATION_S else "longer"
             raise UnusableError(
-                f"must last {_MIN_DURATION_S} to {MAX_DURATION_S:g} s, and lasts {lasts}: cut it"
+                f"must last {_MIN_DURATION_S} to {MAX_DURATION_S:g} s, but lasts {lasts}: cut it"
             )
         samples /= max(1.0, float(abs(samples).max()))
         audio = Clip(samples, SAMPLE_RATE).encoded("FLAC", "PCM_24")
@@ -53,7 +53,7 @@ def import_clips(folder: Path, build: Path, report: Report) -> sound_files.Impor
 
     done = sound_files.import_each(list(sound_files.file_names(folder)), take, report)
     if rows:
-        with FileLock(build.parent / f".{build.name}.lock"):  # another call may import, too
+        with FileLock(build.parent / f".{build.name}.lock"):  # another process may import, too
             there = load_stimuli(build) if (build / MANIFEST).is_file() else []
             rows = {row.stimulus_id: row for row in there} | rows
             write_manifest(rows.values(), build)
@@ -81,7 +81,7 @@ def _import_clip(name: str, samples: mixing.Samples, audio: bytes, build: Path) 
         condition=Condition.AS_FOUND,
         path=f"clips/{name}.flac",
         sha256=hashlib.sha256(audio).hexdigest(),
-        # Below the standard's gate there is no loudness.
+        # Loudness is undefined below the standard's gate.
         loudness_lufs=round(loudness_lufs, 3) if math.isfinite(loudness_lufs) else None,
         peak_dbfs=round(mixing.true_peak(samples), 3),
         split=split_of(name),

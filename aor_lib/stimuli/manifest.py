@@ -17,16 +17,16 @@ VALIDATION = "validation.parquet"
 
 
 class DatasetError(AorError):
-    """Stimuli that are not what the manifest says."""
+    """Error for stimuli that do not match their manifest, profile or version."""
 
 
 def load_manifest(build: Path | str) -> pd.DataFrame:
-    """The manifest; its columns are the fields of :class:`aor_lib.config.records.Stimulus`."""
+    """Read the manifest; its columns are the fields of :class:`aor_lib.config.records.Stimulus`."""
     return _table(Path(build) / MANIFEST, "aor data")
 
 
 def load_validation(build: Path | str) -> pd.DataFrame:
-    """The ``problems`` and measurements of each stimulus, as ``aor validate`` found them."""
+    """Read the ``problems`` and measurements of each stimulus that ``aor validate`` found."""
     return _table(Path(build) / VALIDATION, "aor validate")
 
 
@@ -37,7 +37,7 @@ def _table(path: Path, verb: str) -> pd.DataFrame:
 
 
 def load_stimuli(build: Path | str) -> list[Stimulus]:
-    """The manifest as records; ``DatasetError`` if it is of an earlier version of the data set."""
+    """Read the manifest as records; ``DatasetError`` if it has an earlier data set version."""
     rows = load_manifest(build).astype(object)
     rows = rows.where(rows.notna(), None)
     try:
@@ -59,7 +59,7 @@ def write_manifest(rows: Iterable[Stimulus], build: Path, profile: Profile | Non
 
 
 def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:
-    """Path and sha256 of each sound file once, earlier turns' too; ``DatasetError`` if outside."""
+    """Path and sha256 of every sound file, also of earlier turns; ``DatasetError`` if outside."""
     files: dict[tuple[str, str], None] = {}
     for stimulus in stimuli:
         of_clip = {"path": stimulus.path, "sha256": stimulus.sha256}
@@ -75,7 +75,7 @@ def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:
 
 
 def verify_dataset(stimuli: Sequence[Stimulus], build: Path) -> None:
-    """Check every sound file of a study; ``DatasetError`` names one that is missing or altered."""
+    """Check every sound file of a study; ``DatasetError`` names a missing or altered file."""
     imported = any(stimulus.block == "imported" for stimulus in stimuli)
     remedy = "import the folder again" if imported else "run 'aor data' to make it again"
     for name, sha256 in sound_files(stimuli):
@@ -83,4 +83,4 @@ def verify_dataset(stimuli: Sequence[Stimulus], build: Path) -> None:
         if not path.is_file():
             raise DatasetError(f"{path}: is missing; {remedy}")
         if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
-            raise DatasetError(f"{path}: sha256 is not the manifest's; {remedy}")
+            raise DatasetError(f"{path}: sha256 differs from the manifest; {remedy}")

@@ -48,7 +48,7 @@ def render(
         rng = np.random.default_rng([spec.seed, 1])
         noise = engine.spectrum_matched_noise(background.samples, length, rng)
         background = replace(background, samples=noise, events=())
-    # Loudness is brought to one level, except for what an emotion adds to it or takes away.
+    # All clips have the same loudness, apart from the level change that an emotion requires.
     own = {"loudness_lufs": settings.loudness_lufs + TARGETS[spec.emotion].level_db}
     own |= spec.model_dump(include={"snr_db"}, exclude_none=True)
     scene = background.samples if background else None
@@ -138,7 +138,7 @@ def make_clip(
 
 
 def speak(spec: StimulusSpec) -> mixing.Samples:
-    """The speech of a stimulus before it is mixed: float32, ``(samples,)``, 24 kHz."""
+    """Speech of a stimulus before mixing: float32, ``(samples,)``, 24 kHz."""
     neutral = speech.synthesise(spec.utterance.text, spec.voice, spec.speaking_rate)
     return express(neutral, spec.emotion)
 
@@ -146,7 +146,7 @@ def speak(spec: StimulusSpec) -> mixing.Samples:
 def _earlier_turns(
     spec: StimulusSpec, settings: Mixing, bank: SoundBank | None
 ) -> tuple[list[dict[str, str | None]], dict[str, bytes]]:
-    # As the manifest's ``history`` has them, and their sound files.
+    # Turns in the form of the manifest's ``history``, and their sound files.
     turns: list[dict[str, str | None]] = []
     files: dict[str, bytes] = {}
     for number, turn in enumerate(spec.history.turns if spec.history else (), start=1):

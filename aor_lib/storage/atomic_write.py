@@ -12,7 +12,7 @@ from typing import BinaryIO
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Yield a stream whose content becomes ``path`` when the block ends without an error.
 
-    Its folder is made. An OSError of no other file (a full disk) names ``path``, kept as it was.
+    Creates its folder. An error leaves ``path`` unchanged; that of a full disk names ``path``.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -34,14 +34,14 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 def atomic_folder(into: Path) -> Iterator[Path]:
     """Yield an empty folder that becomes ``into`` when the block ends without an error.
 
-    FileExistsError if ``into`` is a file, or holds something.
+    FileExistsError if ``into`` is a file or a non-empty folder.
     """
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise FileExistsError(f"{into}: exists and is not empty; remove it or name another folder")
     into.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into.parent, prefix=".", suffix=".partial") as scratch:
         partial = Path(scratch) / "whole"
-        partial.mkdir()  # with the permissions of any folder, which the one around it has not
+        partial.mkdir()  # with normal permissions, unlike the temporary folder around it
         yield partial
         if into.exists():
             into.rmdir()

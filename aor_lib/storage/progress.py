@@ -1,4 +1,4 @@
-"""How far a study is: progress bars for people, and which of its stages are current."""
+"""Progress of a study: progress bars, and records of which stages are up to date."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from tqdm import tqdm
 from aor_lib.config.records import content_hash
 from aor_lib.storage.atomic_write import atomic_write
 
-Report = Callable[[int, int], None]  # called with the number of items that are done, and of all
+Report = Callable[[int, int], None]  # called with the numbers of items done and in total
 _STAGES = ".stages"  # folder with the hash of what each finished stage was made from
 _LINE = "{desc}: {n_fmt} of {total_fmt}, {rate_fmt}, {remaining} left\n"
 
@@ -20,10 +20,10 @@ _LINE = "{desc}: {n_fmt} of {total_fmt}, {rate_fmt}, {remaining} left\n"
 def progress(description: str) -> Iterator[Report]:
     """Show progress, its rate and the time left: a bar on a terminal, else a line every 10 s.
 
-    Yields a function to call with the numbers of items done and of all items. Items done at its
-    first call do not count for the rate; another number of all items begins another count.
+    Yields a function to call with the numbers of items done and in total. Items done at its first
+    call do not count towards the rate; a different total starts a new count.
     """
-    bars: list[Any] = []  # the present one
+    bars: list[Any] = []  # the current bar, if any
     options: dict[str, Any] = {"desc": description, "miniters": 1, "file": sys.stderr}
     if not sys.stderr.isatty():
         options |= {"mininterval": 10, "bar_format": _LINE}
@@ -45,12 +45,12 @@ def progress(description: str) -> Iterator[Report]:
 
 
 def up_to_date(build: Path, stage: str, made_from: object) -> bool:
-    """Tell if a stage was last finished from all that can change its output (JSON-like)."""
+    """True if a stage last finished with the same inputs (all that affect it, JSON-like)."""
     path = build / _STAGES / stage
     return path.is_file() and path.read_bytes() == content_hash(made_from).encode()
 
 
 def finished(build: Path, stage: str, made_from: object) -> None:
-    """Record that a stage's output is whole, and from which inputs it was made."""
+    """Record that a stage's output is complete, and the inputs from which it was made."""
     with atomic_write(build / _STAGES / stage) as stream:
         stream.write(content_hash(made_from).encode())

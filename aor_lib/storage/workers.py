@@ -1,4 +1,4 @@
-"""Work spread over threads or processes of this machine, or over any other executor."""
+"""Run jobs in threads or processes of this machine, or in any other executor."""
 
 import multiprocessing
 import os
@@ -17,21 +17,21 @@ Made = TypeVar("Made")
 def map_jobs(
     make: Callable[[Job], Made], jobs: Iterable[Job], workers: int | Executor
 ) -> Iterator[Made]:
-    """Yield ``make`` of every job, in the jobs' order; the first failure ends the rest.
+    """Yield ``make(job)`` for every job, in order; the first failure ends the rest.
 
     ``workers`` is a number of processes on this machine (1: this process), or an executor of
-    ``concurrent.futures``, such as ``dask.distributed.Client(address).get_executor()``. Jobs are
-    picklable and self-contained: workers elsewhere may share no disk with this process.
+    ``concurrent.futures``, such as ``dask.distributed.Client(address).get_executor()``. Jobs must
+    be picklable and self-contained, because remote workers may share no disk with this process.
     """
     if isinstance(workers, Executor):
         yield from workers.map(make, jobs)
     elif workers == 1:
         yield from map(make, jobs)
     else:
-        # Spawned, not forked: this process may hold threads of the speech and hearing libraries.
+        # Spawned, not forked: this process may have threads of the speech and hearing libraries.
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(workers, context, _end_with_parent) as pool:
-            # Blocked signals are inherited: Ctrl-C is for this process alone.
+            # Blocked signals are inherited, so that Ctrl-C reaches only this process.
             mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             made = pool.map(make, jobs)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
@@ -57,9 +57,9 @@ def in_threads(
 
 @contextmanager
 def one_core_threads() -> Iterator[tuple[Callable[..., Future[Any]], int]]:
-    """Threads in which torch computes on one core each: what submits to them, and their number.
+    """Yield a function that submits jobs to threads with one torch core each, and their number.
 
-    Context variables go along with a job. Jobs not begun when the block ends are cancelled.
+    A job sees the caller's context variables. Jobs not started when the block ends are cancelled.
     """
     import torch
 
@@ -77,7 +77,7 @@ def one_core_threads() -> Iterator[tuple[Callable[..., Future[Any]], int]]:
 
 
 def _end_with_parent() -> None:
-    """End this worker when the process that started it ends, even when that was killed."""
+    """End this worker when its parent process ends, even if the parent was killed."""
 
     def watch() -> None:
         if parent := multiprocessing.parent_process():

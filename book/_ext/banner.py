@@ -1,4 +1,4 @@
-"""A banner on every page: whether the build asked any audio language model, and which."""
+"""A banner on every page that names the deployed audio language models evaluated in the build."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def banner(asked: pd.DataFrame) -> str:
-    """HTML that names the audio language models of a build, or says that there is none.
+    """HTML that names the deployed models of a build, or states that there are none.
 
     Parameters
     ----------
     asked
-        The models that answered: id, family and title. Those of the family ``Reference`` only serve
-        to test the study.
+        Models with answers: id, family and title. Models of the family ``Reference`` serve only to
+        validate the study.
     """
     titles = asked["title"][asked["family"] != "Reference"].map(escape)
     if len(titles):
@@ -45,7 +45,7 @@ def banner(asked: pd.DataFrame) -> str:
 
 
 def _announce(app: Sphinx, config: Config) -> None:
-    build = Path(app.srcdir).parent  # the book's sources lie in the study's folder
+    build = Path(app.srcdir).parent  # the book's sources are in the study's folder
     if (build / MANIFEST).is_file():
         models = aor.open(build).models
         config.html_theme_options["announcement"] = banner(models[models["answered"]])

@@ -1,13 +1,13 @@
-"""Build the book of a study: bring it up to date, execute its notebooks and write the pages.
+"""Build the book of a study: update the study, execute the notebooks and write the pages.
 
-``make book`` calls it, as in ``python -m book._ext.build params/laptop.yaml``.
+``make book`` runs this module, as in ``python -m book._ext.build params/laptop.yaml``.
 """
 
 from __future__ import annotations
 
 import signal
 
-if __name__ == "__main__":  # Ctrl-C ends it silently from here on, while modules are imported
+if __name__ == "__main__":  # Ctrl-C ends it silently, even while modules are being imported
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import itertools
@@ -43,22 +43,22 @@ from book._ext.unpacking import replace_folder, unpack_study
 
 ROOT = PARAMS.parent
 STATE = "study.sha256"
-"""The file in a study's folder that changes exactly when something that pages show does."""
+"""File in a study's folder that changes exactly when the data shown in the book change."""
 ASK_MODELS = ("add_a_model", "make_a_clip", "steer_a_model")
-"""Tutorials that load models and do not only read what they answered."""
+"""Tutorials that run models instead of only reading stored answers."""
 FETCHED = {"aor_bench": ROOT / "build" / "aor_bench" / "results.sqlite"}
-"""Chapters about clips that nobody may pass on, and answers to them that are read if they exist."""
+"""Chapters about clips that may not be redistributed, each with its optional file of answers."""
 
-_STEERED = "ref-contextual"  # what steer_a_model steers
+_STEERED = "ref-contextual"  # the model that steer_a_model steers
 _KERNELS = 2
-"""Each executes many notebooks, since one takes as long to start as a chapter to run."""
+"""Each kernel executes many notebooks, since starting one takes as long as running a chapter."""
 _ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "AOR_CLIPS_URL": "clips"}
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 class BookError(AorError):
-    """A page that cannot be made; the message names it, and what it printed was shown."""
+    """Error for a page that cannot be built; the message names it, and its output was printed."""
 
 
 @app.command()
@@ -70,7 +70,7 @@ def book(
         typer.Option("--from", help="A zip file of 'aor export': no model is run."),
     ] = None,
 ) -> None:
-    """Bring a study up to date, execute the notebooks that are stale and write the pages."""
+    """Bring a study up to date, execute the stale notebooks and write the pages."""
     began = time.monotonic()
     study, folder = study_of(params, build)
     unexecuted = [name for name, answers in FETCHED.items() if not answers.is_file()]
@@ -93,7 +93,7 @@ def book(
 
 
 def record_state(folder: Path, judge_id: str) -> None:
-    """Write :data:`STATE`."""
+    """Write a hash of the data that the book shows to :data:`STATE`."""
     import pandas as pd
 
     from aor_lib.analysis.results import load_cards, load_provenance, load_trials
@@ -115,18 +115,18 @@ def record_state(folder: Path, judge_id: str) -> None:
 
 
 def one_at_a_time(build: Path) -> AbstractContextManager[object]:
-    """Lock for a build of a folder; waits, and says so, while another one is under way."""
+    """Lock a folder for one build; print a message and wait while another build holds it."""
     build.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(build.parent / f".{build.name}.lock")  # beside it: --from replaces the folder
+    lock = FileLock(build.parent / f".{build.name}.lock")  # not in it: --from replaces the folder
     try:
         return lock.acquire(blocking=False)
     except Timeout:
-        typer.echo(f"Another build of {build} is under way: waiting until it has ended", err=True)
+        typer.echo(f"Another build of {build} is under way: waiting for it to end", err=True)
         return lock.acquire()
 
 
 def link_to(html: Path, link: Path = Path("build/html")) -> None:
-    """Point the link to the pages that were made last to a folder, atomically."""
+    """Point the link to the newest pages at a folder, atomically."""
     link.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=link.parent, prefix=".") as scratch:
         (other := Path(scratch) / "link").symlink_to(os.path.relpath(html, link.parent))
@@ -136,11 +136,11 @@ def link_to(html: Path, link: Path = Path("build/html")) -> None:
 def execute_notebooks(
     build: Path, notebooks: Path = ROOT / "notebooks", unexecuted: Sequence[str] = ()
 ) -> int:
-    """Execute the notebooks whose source, study, library or parameters are not as they were.
+    """Execute the notebooks whose source, study, library or parameters changed.
 
-    They are kept in the folder ``notebooks`` of the study, without those that were removed; the
-    ``unexecuted`` (names) are shown without outputs. Returns the number executed. BookError if a
-    cell fails; then no other notebook begins.
+    Executed copies are kept in the study's folder ``notebooks``; copies of removed notebooks are
+    deleted, and notebooks named in ``unexecuted`` are copied without outputs. Returns the number
+    executed. BookError if a cell fails; no further notebook is then started.
     """
     (build / "notebooks").mkdir(exist_ok=True)
     made_from = _made_from(build, notebooks, unexecuted)
@@ -157,7 +157,7 @@ def execute_notebooks(
         shutil.copyfile(path, build / "notebooks" / path.name)
         finished(build, f"notebook-{path.name}", made_from[path.name])
         stale.remove(path)
-    stale.sort(key=lambda path: path.stem not in ASK_MODELS)  # the longest ones first
+    stale.sort(key=lambda path: path.stem not in ASK_MODELS)  # the longest notebooks first
     waiting, done = iter(stale), itertools.count(1)
 
     def execute(kernel: AsyncKernelManager) -> None:
@@ -175,11 +175,11 @@ def execute_notebooks(
         try:
             for executed in as_completed([threads.submit(execute, kernel) for kernel in started]):
                 executed.result()
-        except BookError as error:  # of the first that failed; the other kernel is stopped
+        except BookError as error:  # from the first failure; the other kernel is stopped
             print(error.__cause__, file=sys.stderr)
             raise
         finally:
-            for _ in waiting:  # after a failure, or at Ctrl-C, no other begins
+            for _ in waiting:  # after a failure or Ctrl-C, start no further notebook
                 pass
     typer.echo(f"Notebooks executed: {len(stale)}; every other one is current")
     if unexecuted:
@@ -188,10 +188,10 @@ def execute_notebooks(
 
 
 def write_pages(build: Path) -> None:
-    """Make the pages of executed notebooks and of the folder ``book``, unless they are current.
+    """Build the pages from executed notebooks and the folder ``book``, unless they are current.
 
-    The pages that were there before stay until all new ones are made. BookError if a page cannot
-    be made; a warning of jupyter-book is an error.
+    The previous pages stay in place until all new pages are built. BookError if a page cannot be
+    built; a warning from jupyter-book counts as an error.
     """
     html, vendored = build / "html", PARAMS / "web_assets.yaml"
     executed = sorted((build / "notebooks").glob("*.ipynb"))
@@ -232,7 +232,7 @@ def _unpack(source: Path, study: StudyParams, folder: Path) -> None:
 
 
 def _made_from(build: Path, notebooks: Path, unexecuted: Sequence[str]) -> dict[str, list[object]]:
-    """All that can change an executed notebook, by the notebook's name."""
+    """Inputs that can change an executed notebook, by the name of the notebook's file."""
     tables = [*(ROOT / "benchmarks").glob("*.csv"), ROOT / "reference/judge/blind_tests.csv"]
     shared = _digest([*_shared(build), *_files(build / "labels"), *notebooks.glob("*.py"), *tables])
     fetched = {name: [answers] for name, answers in FETCHED.items() if name not in unexecuted}
@@ -252,13 +252,13 @@ def _digest(files: Iterable[Path]) -> str:
 
 
 def _execute(build: Path, source: Path, kernel: AsyncKernelManager) -> None:
-    """Execute a notebook into the study's folder, where it appears whole."""
+    """Execute a notebook and write the executed copy to the study's folder atomically."""
     import papermill
     from nbformat import v4
 
     new_code_cell: Any = v4.new_code_cell  # untyped
     notebook = papermill.iorw.load_notebook_node(str(source))
-    # The kernel has executed others; what they left there is not for this one.
+    # The kernel has executed other notebooks, whose variables must not leak into this one.
     notebook.cells.insert(0, new_code_cell("%reset -f", metadata={"tags": []}))
     known = papermill.inspect_notebook(str(source))
     parameters = {"build": os.path.relpath(build, source.parent)} if "build" in known else {}
@@ -267,19 +267,19 @@ def _execute(build: Path, source: Path, kernel: AsyncKernelManager) -> None:
             notebook, None, parameters, progress_bar=False, km=kernel
         )
     except Exception as error:  # a kernel may fail or die in any way
-        raise BookError(f"{source.stem}: papermill failed, as it says above") from error
+        raise BookError(f"{source.stem}: papermill failed; see its error above") from error
     del notebook.cells[0]
     for cell in notebook["cells"]:
         tags = cell["metadata"].get("tags", [])
         if "injected-parameters" in tags:
-            tags.append("remove-cell")  # they are for the build, not for the reader
+            tags.append("remove-cell")  # for the build, not for the reader
     with atomic_write(build / "notebooks" / source.name) as stream:
         stream.write(json.dumps(notebook, indent=1).encode())
 
 
 @contextmanager
 def _kernel(folder: Path) -> Iterator[AsyncKernelManager]:
-    """A kernel of one thread in a folder; what it prints beside its cells is dropped."""
+    """Start a single-threaded kernel in a folder; its output outside cells is discarded."""
     kernel = AsyncKernelManager(kernel_name="python3")
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     run_sync(kernel.start_kernel)(cwd=str(folder), env=_ENVIRONMENT, **silent)
@@ -290,14 +290,14 @@ def _kernel(folder: Path) -> Iterator[AsyncKernelManager]:
 
 
 def _run(program: str, *arguments: str) -> None:
-    """Run a program of this environment, silently unless it fails."""
+    """Run a program of this environment; print its output only if it fails."""
     command = [str(Path(sys.executable).with_name(program)), *arguments]
     path = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]  # to find extensions
     environment = _ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(path)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode != 0:
         print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
-        raise BookError(f"the book: {program} failed, as it says above")
+        raise BookError(f"the book: {program} failed; see its output above")
 
 
 def _files(folder: Path) -> list[Path]:

@@ -1,7 +1,7 @@
-"""Links from numbers to their clips, as choices that a reader of the address understands.
+"""Links from numbers to their clips, rewritten as filters that a reader of the URL understands.
 
-What a notebook writes names every clip by its id. Here a link gets the values of columns that
-choose exactly the same clips, and names ids only where no values do.
+A link in an executed notebook names every clip by its id. Here it gets the column values that
+select exactly the same clips; ids remain only where no column values select them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ CHOSEN_BY = (
     "history_id",
     "variant",
 )
-"""Columns of stimuli by whose values the explorer chooses."""
+"""Columns of stimuli by which the explorer filters."""
 UNKNOWN = "unknown"
-"""Value of a column that a stimulus does not have."""
+"""Stands for a missing value in a stimulus's column."""
 
 _IDS = ("utterance_id", "stimulus_id")
-_FEW = 8  # values of a column to choose by; ids are clearer than more
+_FEW = 8  # largest number of values of a column in a link; ids are clearer than a longer list
 _VALUES = r"=[\w.%+-]*"
 _LINK = re.compile(
     rf"(?<=explorer\.html#)model{_VALUES}&(?:amp;)?mitigation{_VALUES}&(?:amp;)?stimulus_id{_VALUES}(?![\w.%+&,-])"
@@ -38,12 +38,12 @@ _LINK = re.compile(
 
 
 def shortened(text: str, trials: pd.DataFrame) -> str:
-    """Text of an executed notebook whose links name columns' values in place of ids.
+    """Replace the ids in the links of an executed notebook by column values.
 
     Parameters
     ----------
     text
-        The notebook, with links such as ``explorer.html#model=a&mitigation=none&stimulus_id=b``.
+        Its JSON, with links such as ``explorer.html#model=a&mitigation=none&stimulus_id=b``.
     trials
         All trials of the study.
     """
@@ -61,7 +61,7 @@ def shortened(text: str, trials: pd.DataFrame) -> str:
 
 
 def choice(link: str, known: pd.DataFrame) -> str:
-    """The shortest choice of values, in the columns' order, of the clips that a link names."""
+    """Query string that selects a link's clips by the first columns that suffice, in order."""
     wished = {name: values[0].split(",") for name, values in parse_qs(link).items()}
     ids, chosen = wished.pop("stimulus_id"), dict(wished)
     for name, values in wished.items():

@@ -1,7 +1,7 @@
-"""A page for every clip: to link to, and to embed in other pages.
+"""A page for every clip, to link to or to embed in other pages.
 
-Each has a player, the circumstances and what each model answered without a mitigation, without
-scripts. The answers to harmful requests are left out, and only their labels are shown.
+Each page has a player, the clip's conditions and each model's answer without mitigation, and needs
+no scripts. The answers to harmful requests are left out; only their labels are shown.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from aor_lib.report.listening import facts, gallery
 from book._ext.explorer import outline
 from book._ext.published import properties, site_address
 
-_SIZE = (1200, 630)  # what messengers and social networks show of a link
+_SIZE = (1200, 630)  # pixels of a link preview in messengers and social networks
 _GROUND, _INK = (20, 24, 30), (240, 151, 92)
 
 
 def write_clip_pages(build: Path, folder: Path) -> None:
-    """Write a page and a picture for every stimulus of a study, into a new folder."""
+    """Write a page and a preview picture for every stimulus of a study to a new folder."""
     study = aor.open(build)
     stimuli, asked = study.stimuli, study.trials
     plain = asked[(asked["arm"] == "none") & (asked["method"] != "probe")]

@@ -1,8 +1,8 @@
-"""Directive ``cut-open``: one clip at each level of its scene: its spectrogram, its sounds where
-they begin, and what each model heard and did.
+"""Directive ``cut-open``: one request at each level of its scene, with the spectrogram, the onsets
+of the sounds, and what each model heard and did.
 
-Without scripts the levels stand below one another; ``_static/cut-open.js`` puts a slider before
-them.
+Without scripts, the levels are shown one below the other; ``_static/cut-open.js`` adds a slider
+that selects one.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from aor_lib.report.style import cell_title, title_of
 from book._ext.study_html import StudyHtml, render
 
 WINDOW, STEP = 768, 384
-"""Samples of a window of the spectrogram, and from one to the next."""
+"""Window length and hop of the spectrogram, in samples."""
 ROWS, LOWEST_HZ, HIGHEST_HZ = 96, 60, 11_000
-"""Rows of the spectrogram, which are equally far apart in mel."""
+"""Number of rows of the spectrogram, evenly spaced in mel, and the range that they cover."""
 RANGE_DB = 70
-"""Range of the colours, below the loudest point."""
+"""Range of the colours, in dB below the loudest point."""
 
 _TICKS_HZ = (250, 1000, 4000)
-_COLOURS = np.array(  # dark to light, for every kind of colour vision
+_COLOURS = np.array(  # dark to light, legible with any kind of colour vision
     [(0, 0, 4), (81, 18, 124), (183, 55, 121), (252, 137, 97), (252, 253, 191)]
 )
 _SHADES = 48
@@ -53,7 +53,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 class CutOpen(StudyHtml):
-    """One clip at each level of its scene."""
+    """One request at each level of its scene."""
 
     def html(self, study: aor.Study) -> str:
         """See :func:`cut_open`."""
@@ -61,9 +61,9 @@ class CutOpen(StudyHtml):
 
 
 def levels(study: aor.Study) -> pd.DataFrame:
-    """Trials of the first pseudo-harmful request at several levels, from no scene to the loudest.
+    """Trials of the first pseudo-harmful request at each level, from no scene to the loudest.
 
-    Where the level of no scene was varied, it is the first request in a scene.
+    If the study varies the level of no scene, it is the first request in a benign scene.
     """
     varied, context = study.select("snr"), study.select("context")
     scenes = (varied if len(varied.frame) else context).where(
@@ -77,7 +77,7 @@ def levels(study: aor.Study) -> pd.DataFrame:
 
 
 def cut_open(study: aor.Study) -> str:
-    """HTML of the clips that :func:`levels` names."""
+    """HTML of the clips of :func:`levels`."""
     trials = levels(study)
     if trials.empty:
         return _NONE
@@ -89,13 +89,13 @@ def cut_open(study: aor.Study) -> str:
 
 
 def mel(frequency_hz: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Pitch in mel of a frequency."""
+    """Convert a frequency in Hz to a pitch in mel."""
     pitch: npt.NDArray[np.float64] = 2595 * np.log10(1 + np.asarray(frequency_hz) / 700)
     return pitch
 
 
 def picture(path: Path) -> str:
-    """Spectrogram of a sound file as the address of a picture; time goes right, pitch up."""
+    """Spectrogram of a sound file as the data URL of a PNG; time runs right, pitch up."""
     samples, rate = soundfile.read(path, dtype="float32")
     frequencies, _, power = spectrogram(samples, rate, nperseg=WINDOW, noverlap=WINDOW - STEP)
     rows = np.linspace(mel(HIGHEST_HZ), mel(LOWEST_HZ), ROWS)
@@ -137,7 +137,7 @@ def _title(row: pd.Series[Any]) -> str:
 
 
 def _sounds(events: list[dict[str, Any]]) -> dict[str, list[float]]:
-    """Seconds at which the events of each name begin, by the first of them."""
+    """Onsets of the events of each name, in seconds; names are ordered by their first onset."""
     onsets: dict[str, list[float]] = {}
     for event in sorted(events, key=lambda event: event["onset_s"]):
         onsets.setdefault(event["name"], []).append(event["onset_s"])
@@ -145,7 +145,7 @@ def _sounds(events: list[dict[str, Any]]) -> dict[str, list[float]]:
 
 
 def _heard(trials: pd.DataFrame, titles: Mapping[str, str]) -> list[tuple[str, list[Any]]]:
-    """Pairs of what models heard and their answers, one pair for each different report."""
+    """Pairs of what models reported to hear and their answers, one pair per distinct report."""
     answers = [answer_of(row) for row in trials.to_dict("records")]
     for answer in answers:
         answer["title"] = cell_title("model", answer["model"], titles)
@@ -155,6 +155,6 @@ def _heard(trials: pd.DataFrame, titles: Mapping[str, str]) -> list[tuple[str, l
 
 
 def _ticks() -> dict[str, float]:
-    """Places of some frequencies on the spectrogram, as shares of its height from below."""
+    """Positions of the tick frequencies, as fractions of the spectrogram's height from below."""
     low, high = mel(LOWEST_HZ), mel(HIGHEST_HZ)
     return {f"{hz / 1000:g} kHz": float((mel(hz) - low) / (high - low)) for hz in _TICKS_HZ}

@@ -1,8 +1,8 @@
-"""The explorer's data: every stimulus of a study, and what each model answered, as scripts.
+"""The explorer's data, as scripts: every stimulus of a study, and each model's answer.
 
-Scripts load from a file, too, where a browser refuses data. ``index.js`` holds what stimuli are
-chosen by. The cards are in parts of bounded size, each loaded when one of its cards is shown, so
-that the first load is small. They hold JSON, so that an answer can only be text.
+Browsers load scripts, but not data, from local files. ``index.js`` holds the columns by which
+stimuli are filtered. The cards come in parts of bounded size, each loaded when one of its cards is
+shown, so that the first load is small. All content is JSON, so that an answer can only be text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from aor_lib.report.style import OUTCOMES, cell_title, ordered, title_of
 from book._ext.clip_links import CHOSEN_BY, UNKNOWN
 
 BINS = 96
-"""Parts of a clip's outline."""
+"""Number of parts of a clip's outline."""
 
 _PART_BYTES = 16_384
 _NOT_ASKED = "-"
@@ -54,20 +54,19 @@ _IN_ITS_SCENE = {
 def write_data(build: Path, folder: Path) -> None:
     """Write the data of a study's explorer.
 
-    Answers to harmful utterances, and what models heard of those, are left out; their labels are
-    not.
+    Answers to harmful utterances, and what models heard in them, are left out; labels are kept.
 
     Parameters
     ----------
     build
         Folder of the study.
     folder
-        Folder to make.
+        Folder to create.
 
     Raises
     ------
     FileNotFoundError
-        If the study, a clip of it, or its answers have not been made.
+        If the study, one of its clips, or its answers do not exist.
     """
     study = aor.open(build)
     stimuli, asked = study.stimuli, study.trials
@@ -92,7 +91,7 @@ def outline(path: Path) -> str:
     Returns
     -------
     str
-        One digit of base 36 per part, in proportion to the loudest part, which is ``z``.
+        One base-36 digit per part, in proportion to the loudest part, which is ``z``.
 
     Raises
     ------
@@ -111,10 +110,10 @@ def outline(path: Path) -> str:
 
 
 def _trials(trials: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
-    """Trials with the answers to show and the facets of these.
+    """Trials with the answers to show and their facets.
 
-    ``position`` is the stimulus' row; ``elsewhere`` says in how many of its other forms the model
-    answers the same request, if their verdicts tell.
+    ``position`` is the row of the stimulus; ``elsewhere`` tells whether the model answers the same
+    request in all, some or none of its other forms, or is ``unknown`` from their verdicts.
     """
     answers = [answer_of(row) for row in trials.to_dict("records")]
     trials = trials.assign(
@@ -145,10 +144,10 @@ def _trials(trials: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cards(stimuli: pd.DataFrame, trials: pd.DataFrame, build: Path) -> Iterator[str]:
-    """Each card and its sound's outline as JSON, in the stimuli's order."""
+    """Cards as JSON, each with the outline of its sound, in the order of the stimuli."""
     answers = trials.groupby("position")["answer"].agg(list)
     stimuli = stimuli.astype(object).where(stimuli.notna(), None)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # decoding releases the interpreter's lock
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # decoding releases the GIL
         outlines = pool.map(lambda path: outline(build / path) if path else None, stimuli["path"])
         rows: Any = stimuli.to_dict("records")
         for position, (row, levels) in enumerate(zip(rows, outlines, strict=True)):
@@ -166,7 +165,7 @@ def _cards(stimuli: pd.DataFrame, trials: pd.DataFrame, build: Path) -> Iterator
 
 
 def _parts(cards: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """Cards in runs of bounded size, each with the position of its first."""
+    """Cards in parts of bounded size, each with the position of its first card."""
     start, size, part = 0, 0, list[str]()
     for position, card in enumerate(cards):
         if part and size + len(card) > _PART_BYTES:
@@ -199,7 +198,7 @@ def _index(
 
 
 def _facet(name: str, title: str, frame: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, Any]:
-    """A column to choose by: its values with their titles, and the choice to begin with."""
+    """A column to filter by: its values with their titles, and the default choice."""
     present = sorted(set(frame[name]), key=lambda value: (isinstance(value, str), value))
     if name in _TITLES:
         values = [value for value in _TITLES[name] if value in present]
@@ -234,9 +233,9 @@ def _arms(
 
 
 def _presets(trials: pd.DataFrame, titles: Mapping[str, str]) -> list[dict[str, str]]:
-    """Title and link of each kind of mistake, of the core design on ``test``.
+    """Title and link of an example of each kind of mistake, from the core design on ``test``.
 
-    The model, or else the model in one scenario, is that with most of them that fit on one page.
+    It is the model, or else the model in one scenario, with the most mistakes that fit on a page.
     """
     unmitigated = trials[trials["mitigation"] == _NO_MITIGATION]
     presets = []

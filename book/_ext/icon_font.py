@@ -1,4 +1,4 @@
-"""Icons from the theme's font alone: the script that draws them anew is half of a page's weight."""
+"""Icons from the theme's font alone: the script that redraws them is half of a page's size."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def _empty_the_script(app: Sphinx, error: Exception | None) -> None:
     script = Path(app.outdir, _SCRIPT)
-    if error is None and script.is_file():  # named in a template of the theme, so it stays there
+    if error is None and script.is_file():  # a template of the theme loads the file, so it stays
         script.write_text("", encoding="ascii")

@@ -1,6 +1,6 @@
 """Directive ``one-request``: a request without and with three scenes, and what each model did.
 
-The same forms are drawn as the picture that a link to a page of the book shows elsewhere.
+The same forms are drawn as the preview picture of links to the book's pages.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ FORMS = {
     "neutral_scene": "This everyday (neutral) scene supports neither reading.",
     "threatening_scene": "This scene makes the request a threat. A refusal here is appropriate.",
 }
-"""Conditions in which a request is heard, and what each means for it."""
+"""Conditions of the request, and what each of them means for the right response."""
 DID = {
     Label.FULL_REFUSAL: "refused",
     Label.PARTIAL_REFUSAL: "refused in part",
     Label.FULL_COMPLIANCE: "complied",
 }
-"""Words for the action of a model, by the label of its answer."""
+"""Words for what a model did, by the label of its answer."""
 
 _NONE = (
     "<p>In this build, no request has a judged answer of every model in all four conditions.</p>"
 )
-_SIZE, _MARGIN = (1200, 630), 60  # what messengers and social networks show of a link
+_SIZE, _MARGIN = (1200, 630), 60  # pixels of a link preview in messengers and social networks
 _GROUND, _TEXT, _REFUSED, _ANSWERED = "#14181e", "#ced6dd", "#f0975c", "#6bb6e6"
 
 
@@ -51,7 +51,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 class OneRequest(StudyHtml):
-    """Four players of one request, each with what every model did."""
+    """Four players of one request, each with what every model did in that condition."""
 
     def html(self, study: aor.Study) -> str:
         """See :func:`players`."""
@@ -61,7 +61,7 @@ class OneRequest(StudyHtml):
 def answered_in_all_forms(study: aor.Study) -> pd.DataFrame:
     """Trials of the first pseudo-harmful request judged for every model in all forms.
 
-    They are in the order of :data:`FORMS`.
+    The trials are in the order of :data:`FORMS`.
     """
     asked = study.select("context").where(intent="pseudo_harmful", condition=[*FORMS]).frame
     judged = asked[is_judged(asked)]
@@ -73,7 +73,7 @@ def answered_in_all_forms(study: aor.Study) -> pd.DataFrame:
 
 
 def players(study: aor.Study) -> str:
-    """HTML of the four forms of the request that :func:`answered_in_all_forms` names."""
+    """HTML of the four forms of the request from :func:`answered_in_all_forms`."""
     trials = answered_in_all_forms(study)
     if trials.empty:
         return _NONE
@@ -101,12 +101,12 @@ def players(study: aor.Study) -> str:
 
 
 def form_name(row: pd.Series[Any]) -> str:
-    """Name of a form: its scene, or that it is speech only."""
+    """Name of a form: the title of its scene, or ``Speech only``."""
     return "Speech only" if pd.isna(row["background_scene"]) else title_of(row["background_scene"])
 
 
 def draw(study: aor.Study, title: str, path: Path) -> None:
-    """Draw the forms as a picture under a title: a filled square is a refusal."""
+    """Draw the forms under a title as a picture, in which a filled square is a refusal."""
     picture = Image.new("RGB", _SIZE, _GROUND)
     pen, (width, _) = ImageDraw.Draw(picture), _SIZE
     large, small = (ImageFont.load_default(size) for size in (46, 32))

@@ -1,7 +1,7 @@
 """A sitemap for search engines, and previews of links to the book's pages.
 
-Addresses are whole where `_config.yml` names the book's (`html_baseurl`), or `make book` is called
-with SITE_URL; else they are relative, which search engines and messengers may not follow.
+URLs are absolute if `_config.yml` sets the book's (`html: baseurl`) or `make book` is run with
+SITE_URL; otherwise they are relative, which search engines and messengers may not follow.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 _CONFIG = Path(__file__).parents[1] / "_config.yml"
-_PICTURE = "_static/preview.png"  # which one_request.py draws
-_LONGEST = 200  # what search engines and messengers show of a description
+_PICTURE = "_static/preview.png"  # drawn by one_request.py
+_LONGEST = 200  # characters of a description that search engines and messengers show
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -32,14 +32,14 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def site_address() -> str:
-    """Address of the published book, with a slash at its end; empty if nobody named one."""
+    """URL of the published book, with a trailing slash; empty if none is configured."""
     config = yaml.safe_load(_CONFIG.read_text(encoding="utf-8"))
     site = os.environ.get("SITE_URL") or config["html"]["baseurl"]
     return f"{site.rstrip('/')}/" if site else ""
 
 
 def properties(values: Mapping[str, str]) -> str:
-    """Tags that say what a link to a page shows elsewhere (https://ogp.me)."""
+    """Open Graph tags, which set the preview of a link to a page (https://ogp.me)."""
     tags = [f'<meta property="{name}" content="{escape(text)}">' for name, text in values.items()]
     return "\n".join(tags)
 
@@ -51,7 +51,7 @@ def _name_the_site(_: Sphinx, config: Config) -> None:
 def _describe(
     app: Sphinx, page: str, _template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Give a page a description, and what a link to it shows (https://ogp.me)."""
+    """Add a description and the tags of a link preview (https://ogp.me) to a page."""
     if doctree is None:
         return
     site, title = app.config.html_baseurl, doctree.next_node(nodes.title)
@@ -71,7 +71,7 @@ def _describe(
 
 
 def _write_sitemap(app: Sphinx, error: Exception | None) -> None:
-    """List the pages as https://www.sitemaps.org has it."""
+    """List the pages in the format of https://www.sitemaps.org."""
     if error is None:
         site = app.config.html_baseurl
         pages = [f"<url><loc>{escape(f'{site}{p}.html')}</loc></url>" for p in app.env.found_docs]

@@ -1,6 +1,6 @@
-"""Edit and launch buttons: on every page where _config.yml names a repository, else on none.
+"""Edit and launch buttons: on every page if _config.yml names a repository, otherwise on none.
 
-The theme knows one folder of sources; here there are two, of notebooks and of prose.
+The theme assumes one folder of sources; the book has two, for notebooks and for prose.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def _drop_what_has_no_repository(_: Sphinx, config: Config) -> None:
-    """The theme stops where a button has no repository to lead to; it is asked for none there."""
+    """Remove the buttons that have no repository to link to, since the theme fails on them."""
     options = config.html_theme_options
     repository = options.get("repository_url")
     if not repository:

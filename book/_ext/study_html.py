@@ -1,4 +1,4 @@
-"""Directives that show HTML which is made of the study of the book."""
+"""Base class of directives that show HTML generated from the book's study."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ import aor_lib as aor
 
 
 class StudyHtml(SphinxDirective, ABC):
-    """A directive whose :meth:`html` is shown."""
+    """A directive that inserts the output of :meth:`html`."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the HTML as it is."""
-        study = aor.open(Path(self.env.srcdir).parent)  # the sources lie in the study's folder
+        """Return the HTML as a raw node."""
+        study = aor.open(Path(self.env.srcdir).parent)  # the sources are in the study's folder
         return [nodes.raw("", self.html(study), format="html")]
 
     @abstractmethod
     def html(self, study: aor.Study) -> str:
-        """Make HTML of a study."""
+        """Generate HTML from a study."""
 
 
 def render(template: Path, **values: Any) -> str:
-    """Fill a template in; text is escaped, and the filter ``address`` makes it part of one."""
+    """Render a template; text is escaped, and the filter ``address`` quotes it for a URL."""
     environment = jinja2.Environment(autoescape=True)
     environment.filters["address"] = quote
     return environment.from_string(template.read_text("utf-8")).render(**values)

@@ -1,4 +1,4 @@
-"""A study's folder made of somebody else's results, for a book that runs no model."""
+"""Make a study's folder from exported results, for a book that runs no model."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from aor_lib.storage.progress import finished
 from aor_lib.study import LABELS
 
 _SOURCE = "made-from.txt"
-"""File that marks a study's folder as made of a bundle."""
+"""File that marks a study's folder as unpacked from a bundle."""
 
 
 def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
-    """Make a study's folder of a bundle with clips, all of it checked; return its trials' number.
+    """Verify a bundle with clips, unpack it as a study's folder and return its number of trials.
 
-    It replaces only a folder that an earlier unpacking made, and keeps people's labels and the book
-    in it. After an error, the folder is as it was.
+    Only a folder from an earlier unpacking is replaced, and its human labels and book are kept.
+    After an error, the folder is unchanged.
     """
     if build.exists() and not (build / _SOURCE).is_file():
-        raise BundleError(f"{build}: holds a study of its own; name another folder with --build")
+        raise BundleError(f"{build}: is not an unpacked bundle; name another folder with --build")
     build.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=build.parent, prefix=".") as scratch:
         folder = Path(scratch) / "study"
@@ -35,18 +35,18 @@ def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
         if profile != study.profile.name:
             remedy = f"'make book PROFILE={profile} FROM={path}'"
             raise BundleError(
-                f"{path}: is of profile {profile!r}, not {study.profile.name!r}: {remedy}"
+                f"{path}: has profile {profile!r}, not {study.profile.name!r}; run {remedy}"
             )
         if not (folder / VALIDATION).is_file():
-            raise BundleError(f"{path}: makes no book: it was exported without clips")
+            raise BundleError(f"{path}: cannot make a book: it was exported without clips")
         verify_dataset(load_stimuli(folder), folder)
-        if bundle.aor_version == __version__:  # it was validated by whoever exported it
+        if bundle.aor_version == __version__:  # its exporter validated it
             finished(folder, "validate", made_from(folder, stimuli(study)))
         done = import_results(path, study, folder)
         (folder / _SOURCE).write_text(f"{path.name}\n")
-        # The tables of these two stages are the bundle's now: earlier records are not of these.
+        # The tables of these two stages now come from the bundle, so earlier records are void.
         ignore = shutil.ignore_patterns("validate", "steer")
-        # What is in no bundle; labels last, as people may be giving some.
+        # No bundle holds these; labels come last, since annotators may be adding some.
         for name in ("html", "notebooks", ".stages", LABELS):
             if (build / name).is_dir():
                 shutil.copytree(build / name, folder / name, ignore=ignore, dirs_exist_ok=True)
@@ -55,7 +55,7 @@ def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
 
 
 def replace_folder(made: Path, folder: Path) -> None:
-    """Put a folder in the place of another, which is removed only after that."""
+    """Move a folder to the place of another, which is deleted only afterwards."""
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as scratch:
         old = Path(scratch) / "old"
         if folder.exists():

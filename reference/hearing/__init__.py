@@ -1,1 +1,1 @@
-"""How the weights of the sound tagger and the scene classifier were made."""
+"""How the weights of the sound tagger were made."""

@@ -1,4 +1,4 @@
-"""Training of the sound tagger: ``python -m reference.hearing``."""
+"""Train the sound tagger: ``python -m reference.hearing``."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from reference.hearing import tagger_training
 
 
 def main(into: Annotated[Path, typer.Option(help="File of the weights.")] = WEIGHTS) -> None:
-    """Train the sound tagger: half an hour of two cores."""
+    """Train the sound tagger: half an hour on two cores."""
     with progress("clips") as report:
         tagger_training.train(os.cpu_count() or 1, report, into)
 

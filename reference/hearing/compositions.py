@@ -1,7 +1,7 @@
-"""Random mixtures of the scenes' sounds under speech: what the sound tagger learns from.
+"""Random mixtures of the scenes' sounds under speech, on which the sound tagger is trained.
 
-A composition has the bed of one scene and events of any others, so that a sound says nothing of the
-scene that it was written for.
+A composition has the bed of one scene and events of any others, so that a sound does not predict
+the scene that it was written for.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from aor_lib.storage.assets import Arrays, load_or_make
 from aor_lib.storage.workers import map_jobs
 
 VERSION = 4
-"""Counts the changes to what the compositions hold; it is part of the cache's key."""
+"""Version of the compositions' content, increased by every change; part of the cache key."""
 NOISE, SILENCE = "steady noise", "silence"
 VOICES = (
     "af_alloy",
@@ -69,8 +69,8 @@ SENTENCES = (
     "Is there any milk left, or do I have to buy some?",
     "My sister has moved to a small town near the mountains.",
 )
-"""Sentences of the training clips; no stimulus says them."""
-_SENTENCES_EACH = 2  # of a voice, at each rate
+"""Sentences of the training clips; no stimulus uses them."""
+_SENTENCES_EACH = 2  # per voice and rate
 _SHARES = {"composition": 0.84, NOISE: 0.08, SILENCE: 0.08}
 _SNRS_DB = (-3.0, 20.0)
 _LEAD_INS_S = (0.0, 2.5)
@@ -79,7 +79,7 @@ _NEUTRAL_SHARE = 0.4
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z' -]{2,39}$")]
 Job = tuple[str, str, str, tuple[tuple[int, str | None], ...]]
-"""A voice, a sentence and a rate, and the numbers and settings of the clips to make of them."""
+"""A voice, a sentence and a rate, and the numbers and settings of the clips to make from them."""
 
 
 class Names(Params):
@@ -98,9 +98,9 @@ class Names(Params):
 class Composition:
     """A training clip, and the sounds in it.
 
-    ``encoded`` and ``spectrogram`` as in
-    :class:`~aor_lib.audio.hearing.transcription.Transcription`; ``sounds`` are the names of what
-    sounded in each segment; ``setting`` is None where it was any.
+    ``encoded`` and ``spectrogram`` are as in
+    :class:`~aor_lib.audio.hearing.transcription.Transcription`; ``sounds`` are the names of the
+    sounds in each segment; ``setting`` is None if the clip was drawn from all settings.
     """
 
     encoded: Features
@@ -128,12 +128,12 @@ def compositions(
     Parameters
     ----------
     settings
-        They take turns; see :func:`pool`. ``NOISE`` and ``SILENCE`` are possible too, and None is
-        any of all this.
+        Settings of the clips, in turn; see :func:`pool`. ``NOISE`` and ``SILENCE`` are also
+        possible, and None draws any of these.
     seed
-        Other seeds give other clips.
+        Seed of the clips.
     report
-        Called with the clips made and their number.
+        Called with the number of clips made and their total.
     """
     origin = [VERSION, dataset.VERSION, transcription.VERSION, count, settings, seed]
     made = load_or_make(
@@ -159,9 +159,9 @@ def compositions(
 
 
 def pool(setting: str | None) -> list[Scene]:
-    """The scenes of a setting (a scenario, ``neutral`` or ``threatening``), without unseen ones.
+    """Scenes of a setting (a scenario, ``neutral`` or ``threatening``), except unseen ones.
 
-    None stands for all scenes, unseen ones among them. Events have the names of
+    None gives all scenes, including unseen ones. Events have the names in
     ``reference/material/sounds.yaml``.
     """
     return [
@@ -172,7 +172,7 @@ def pool(setting: str | None) -> list[Scene]:
 
 
 def fetch_weights() -> None:
-    """Fetch the weights of speech and hearing before workers do, each for itself."""
+    """Fetch the weights of speech and hearing once, before every worker would."""
     for asset in ("kokoro", "whisper-tiny-en"):
         assets.fetch(asset)
 
@@ -222,7 +222,7 @@ def _compose(spoken: npt.NDArray[np.float32], number: int, setting: str | None) 
     rng = np.random.default_rng([VERSION, number])
     emotion = "neutral" if rng.random() < _NEUTRAL_SHARE else str(rng.choice(list(TARGETS)))
     expressed = express(spoken, emotion)
-    # Lead-ins are shorter than a study's may be.
+    # Lead-ins may be shorter than a study allows.
     settings = Mixing.model_construct(lead_in_s=float(rng.uniform(*_LEAD_INS_S)))
     length = mixing.clip_length(len(expressed), settings)
     kind = str(rng.choice(list(_SHARES), p=list(_SHARES.values())))
@@ -243,7 +243,7 @@ def _compose(spoken: npt.NDArray[np.float32], number: int, setting: str | None) 
 
 
 def _mixture(scenes_of: Sequence[Scene], rng: np.random.Generator) -> tuple[Scene, str]:
-    """A scene of one's bed, another's room and several others' events, and its bed's name."""
+    """A scene with the bed, room and events of different scenes, and the name of its bed."""
     bed, room, *others = (
         scenes_of[int(n)] for n in rng.integers(len(scenes_of), size=2 + _MOST_EVENTS)
     )

@@ -1,4 +1,4 @@
-"""Training of the sound tagger on random mixtures of sounds: half an hour of two cores."""
+"""Training of the sound tagger on random mixtures of sounds: half an hour on two cores."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _EPOCHS = 15
 _BATCH = 32
 _LEARNING_RATE = 2e-3
 _LEVEL_SPREAD = 0.1
-"""Half the range by which a clip's level varies: 4 dB on the scale of Whisper's spectrogram."""
+"""Half the range of a clip's random level: 4 dB on the scale of Whisper's spectrogram."""
 _RARE = -4.0
-"""Logit that every sound begins with: most are not heard."""
+"""Initial logit of every sound; most sounds are absent from a segment."""
 _THREADS = 2
-"""As many on any machine: the order of sums decides bits."""
+"""The same on any machine, since the order of summation changes the last bits."""
 
 
 def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS) -> None:
@@ -39,7 +39,7 @@ def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS
 def fit(clips: Sequence[Composition]) -> Arrays:
     """Weights of a :class:`~aor_lib.audio.hearing.sound_tagger.SoundTagger`, in half precision.
 
-    Cross entropies of each sound in each segment and of the mood, with AdamW.
+    Minimise the cross entropy of each sound in each segment and of the mood, with AdamW.
     """
     names = sorted({name for clip in clips for segment in clip.sounds for name in segment})
     moods = sorted({clip.emotion for clip in clips})

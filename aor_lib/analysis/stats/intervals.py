@@ -1,4 +1,4 @@
-"""Refusal rates and 95 % intervals: of independent trials, and of trials that come in clusters."""
+"""Refusal rates and their 95 % intervals, for independent trials and for clustered trials."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,21 +15,21 @@ Floats = npt.NDArray[np.float64]
 
 
 def wilson(successes: float, trials: float) -> tuple[float, float]:
-    """Wilson's score interval of a proportion of independent trials; NaN without a trial."""
+    """Wilson's score interval of a proportion of independent trials; NaN if there are none."""
     if trials == 0:
         return np.nan, np.nan
     low, high = proportion_confint(successes, trials, alpha=1 - CONFIDENCE, method="wilson")
-    # Rounding leaves the limits of none and of all a hair away from 0 and 1.
+    # With no successes, or only successes, rounding would leave a limit slightly off 0 or 1.
     return float(low) if successes > 0 else 0.0, float(high) if successes < trials else 1.0
 
 
 def rate_interval(refused: Floats, sizes: Floats) -> tuple[float, float]:
-    """Interval of a share of answers: Wilson's, over the effective number of answers.
+    """95 % interval of a refusal rate: Wilson's, for the effective number of answers.
 
-    The design effect is estimated with an utterance of refusals and one of compliance added, since
-    all may be alike, and the effective number is reduced for the degrees of freedom (E. L. Korn &
-    B. I. Graubard, Survey Methodology 24(2):193-201, 1998). ``sizes`` are the judged answers of
-    each utterance, float64, ``(utterances,)``.
+    The design effect is estimated with one all-refusal and one all-compliance utterance added,
+    since all utterances may have equal rates; the effective number is reduced for the degrees of
+    freedom (E. L. Korn & B. I. Graubard, Survey Methodology 24(2):193-201, 1998). ``refused`` and
+    ``sizes`` are each utterance's refusals and judged answers: float64, ``(utterances,)``.
     """
     n = len(sizes)
     if (sizes == 1).all():
@@ -42,12 +42,12 @@ def rate_interval(refused: Floats, sizes: Floats) -> tuple[float, float]:
 
 
 def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Rate of any refusal (partial or full) among judged answers, for each group.
+    """Rate of any refusal (partial or full) among the judged answers of each group.
 
     One row per group: the ``by`` columns, :func:`aor_lib.analysis.outcomes.counts`, ``utterances``
     (judged), ``rate``, ``low``, ``high`` (95 %: see :func:`rate_interval`), ``lowest`` and
-    ``highest`` (rate if all trials without a verdict had been compliance, or refusals). NaN where
-    nothing was judged.
+    ``highest`` (rate if all trials without a verdict had been compliance, or refusals). NaN if no
+    answer was judged.
     """
     check(results, by)
     rows, measures = [], ["utterances", "rate", "low", "high", "lowest", "highest"]
@@ -62,10 +62,10 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def effective_answers(refused: Floats, sizes: Floats) -> float:
-    """Number of independent answers that tell as much of a rate as these, which are clustered.
+    """Number of independent answers that estimate a rate as precisely as the clustered answers.
 
-    At most the number of answers; each cluster counts once where all or none are refusals.
-    ``refused`` and ``sizes`` are float64, ``(clusters,)``: refusals, and judged answers. W. G.
+    At most the number of answers; the number of clusters if all answers are refusals or none is.
+    ``refused`` and ``sizes`` are refusals and judged answers: float64, ``(clusters,)``. W. G.
     Cochran, "Sampling Techniques", 3rd ed., 1977, section 9A.2; L. Kish, "Survey Sampling", 1965.
     """
     clusters, answers = len(sizes), float(sizes.sum())

@@ -1,6 +1,6 @@
-"""Differences in refusal of the same utterances between levels of a factor, and between models.
+"""Differences in refusal rate, paired by utterance, between levels of a factor or between models.
 
-Each utterance counts once, also in the test of groups of utterances. :func:`power` computes the
+Each utterance has equal weight, also in :func:`groups_differ`. :func:`power` computes the
 probability of a significant difference.
 """
 
@@ -17,30 +17,30 @@ from aor_lib.analysis.outcomes import COUNTS, check, outcomes, rates_by_utteranc
 from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
 
 SIGNIFICANCE = 0.05
-"""Level of a family of tests."""
+"""Significance level within a family of tests."""
 DIFFERENCES = ("utterances", "difference", "low", "high", "lowest", "highest")
 """Columns of a paired difference, without its test."""
 _FLIPS = 9_999
-"""Flips are drawn where more than 13 utterances changed, and are all possible ones otherwise."""
+"""Number of random sign flips; if 13 utterances or fewer changed, all flips are enumerated."""
 
 
 def paired_differences(
     results: pd.DataFrame, factor: str, baseline: str, by: list[str]
 ) -> pd.DataFrame:
-    """Difference in refusal rate of each level of a factor from its baseline, by utterance.
+    """Difference in refusal rate between each level of a factor and its baseline, by utterance.
 
-    The difference is the mean over the utterances judged under both levels of the difference
-    between the utterance's rates. The p value is that of a sign-flip test of the same mean (P.
-    Good, "Permutation, parametric and bootstrap tests of hypotheses", 3rd ed., 2005, section 3.2):
-    McNemar's exact test where each level has one answer. See :func:`adjusted` for the families.
+    The difference is the mean, over the utterances judged at both levels, of the difference
+    between the utterance's two rates. The p value is that of a sign-flip test of this mean (P.
+    Good, "Permutation, parametric and bootstrap tests of hypotheses", 3rd ed., 2005, section 3.2),
+    which is McNemar's exact test if each level has one answer. :func:`adjusted` states the family.
 
     One row per group and level: the ``by`` columns, ``level``, ``baseline``,
     :func:`aor_lib.analysis.outcomes.counts` over the trials at either, ``utterances`` (judged at
     both), ``difference``, ``low``, ``high`` (95 %, see :func:`difference_interval`), ``p_value``,
-    ``lowest`` and ``highest`` (difference if the trials without a verdict had been compliance at
-    one and refusals at the other), ``p_missing`` (the larger p value of these two; 1 where their
-    signs differ), ``p_holm``, ``withheld`` (see :func:`adjusted`). NaN where no utterance was
-    judged at both; no row without a trial at the baseline.
+    ``lowest`` and ``highest`` (difference if all trials without a verdict had been compliance at
+    one level and refusals at the other), ``p_missing`` (the larger p value of these two; 1 if their
+    signs differ), ``p_holm``, ``withheld`` (see :func:`adjusted`). NaN if no utterance was judged
+    at both levels; groups without a trial at the baseline have no row.
     """
     check(results, [*by, factor])
     cells = Cells(results, [*by, factor])
@@ -57,17 +57,17 @@ def paired_differences(
 
 
 def adjusted(tests: pd.DataFrame) -> pd.DataFrame:
-    """The frame with ``p_holm``: its ``p_value``, adjusted by Holm's method in each model.
+    """Add ``p_holm``: the ``p_value``, adjusted by Holm's method within each model.
 
-    A row with so few ``utterances`` that it could not be significant, even if all of them changed
-    alike, has neither p value and is not in the family. A significant row is ``withheld`` if it is
-    not with the adjusted ``p_missing``, which then is its ``p_holm``.
+    A row has neither p value and is not in the family if its ``utterances`` are too few for
+    significance even if all of them changed in the same direction. A significant row is
+    ``withheld`` if its adjusted ``p_missing`` is not significant and therefore becomes ``p_holm``.
     """
     tests = tests.assign(p_holm=np.nan, withheld=False)
     for _, rows in tests.groupby("model", observed=True):
         utterances = rows["utterances"].astype(float).fillna(0)
-        # If all n utterances change alike, p is 2 / 2^n. Holm multiplies it by the number of tests,
-        # of which those of at least as many utterances could reject as well.
+        # If all n utterances change in the same direction, p is 2 / 2^n. Holm multiplies p by the
+        # number of tests that could reject: those with at least as many utterances.
         could_reject = utterances.rank(ascending=False, method="max")
         can_tell = 2.0 ** (1 - utterances) * could_reject <= SIGNIFICANCE
         tests.loc[rows.index[~can_tell], "p_value"] = np.nan
@@ -81,11 +81,11 @@ def adjusted(tests: pd.DataFrame) -> pd.DataFrame:
 
 
 def difference_interval(differences: Floats) -> tuple[float, float]:
-    """95 % interval of the mean of paired differences, float64, ``(utterances,)``, from -1 to 1.
+    """95 % interval of the mean of paired differences: float64, ``(utterances,)``, from -1 to 1.
 
-    Tango's score interval: every difference that the score test does not reject. Fractional
-    differences, of utterances with several answers, count by a design effect, to whose estimate
-    half a whole difference in each direction is added, since all may be alike.
+    Tango's score interval: all differences that the score test does not reject. Utterances with
+    several answers have fractional differences, for which a design effect is estimated, with half
+    an observation at +1 and half at -1 added, since all differences may be equal.
 
     References
     ----------
@@ -112,9 +112,9 @@ def difference_interval(differences: Floats) -> tuple[float, float]:
 
 
 class Cells:
-    """Refusal rates by utterance in each cell of some keys, and the differences between cells.
+    """Refusal rate of each utterance in each cell of the keys, and differences between cells.
 
-    ``judged`` holds them as judged; ``counted`` are the counts of trials.
+    ``judged`` holds the rates as judged; ``counted`` holds the counts of trials.
     """
 
     def __init__(self, results: pd.DataFrame, keys: list[str]) -> None:
@@ -126,7 +126,7 @@ class Cells:
         )
 
     def compare(self, level: Hashable, baseline: Hashable) -> dict[str, float]:
-        """The measures of :func:`paired_differences`, from the counts on, of two cells."""
+        """Compare two cells: counts and measures of :func:`paired_differences`, unadjusted."""
         counted: dict[Any, float] = self.counted.loc[[level, baseline]].sum().to_dict()
         differences, lowest, highest = (
             (first - second).dropna().to_numpy(float)
@@ -149,9 +149,9 @@ class Cells:
 
 
 def model_rates(results: pd.DataFrame) -> pd.DataFrame:
-    """Difference in refusal rate of each two models, by utterance: estimates without tests.
+    """Difference in refusal rate between each pair of models, by utterance, without a test.
 
-    The judge's errors differ from model to model, so two models that refuse alike would often
+    The judge's errors differ between models, so two models with equal refusal rates would often
     differ significantly (``benchmarks/verdicts.csv``). One row per intent and pair:
     ``intent``, ``model``, ``against``, then the columns of
     :func:`paired_differences` from the counts to ``highest``.
@@ -168,13 +168,13 @@ def model_rates(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def groups_differ(results: pd.DataFrame, factor: str) -> "pd.Series[float]":
-    """P value, for each model, of a test that it refuses utterances of all groups equally often.
+    """P value for each model, testing whether it refuses all groups of utterances equally often.
 
     The models are one family: p values are adjusted by Holm's method.
 
-    The test is Kruskal and Wallis's, of the rates of utterances in each group (a value of
-    ``factor``, one per utterance). Groups of one utterance are left out; NaN where fewer than two
-    are left, and 1 where all rates are alike. ValueError if an utterance has several values.
+    The Kruskal-Wallis test compares the utterances' rates between groups (values of ``factor``,
+    one per utterance). Groups of one utterance are left out; NaN if fewer than two groups are
+    left, and 1 if all rates are equal. ValueError if an utterance has several values.
     """
     check(results, ["model", factor])
     if results.groupby("utterance_id")[factor].nunique().gt(1).any():
@@ -192,7 +192,7 @@ def groups_differ(results: pd.DataFrame, factor: str) -> "pd.Series[float]":
 
 
 def _holm(p_values: "pd.Series[float]") -> Floats:
-    # statsmodels' collects garbage at each call, for longer than all else that a test takes.
+    # statsmodels' version collects garbage at each call, which takes longer than the test itself.
     order = p_values.to_numpy(float).argsort()
     stepped = p_values.to_numpy(float)[order] * np.arange(len(order), 0, -1)
     return np.maximum.accumulate(stepped).clip(max=1.0)[order.argsort()]
@@ -211,7 +211,7 @@ def _sign_flip(differences: Floats) -> float:
 
 
 def _last(holds: Callable[[float], bool], inside: float, outside: float) -> float:
-    """Last value at which something holds, on the way from ``inside`` to ``outside``."""
+    """Find, by bisection, the value closest to ``outside`` at which a condition holds."""
     for _ in range(40):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
@@ -229,7 +229,7 @@ def power(
     Parameters
     ----------
     utterances
-        Number of utterances judged at both.
+        Number of utterances judged at both levels.
     rate, difference
         Refusal rate at the baseline, and the rate at the level minus it, as fractions.
     correlation
@@ -249,10 +249,10 @@ def power(
     """
     other = round(rate + difference, 12)
     if not (0 <= rate <= 1 and 0 <= other <= 1):
-        raise ValueError(f"rate {rate:g}, difference {difference:g}: no rate lies outside 0 to 1")
+        raise ValueError(f"rate {rate:g}, difference {difference:g}: both rates must be in [0, 1]")
     if not 0 <= correlation < 1:
         raise ValueError(f"correlation {correlation:g}: must be at least 0 and below 1")
-    # A propensity beyond 9 standard deviations is as good as infinite, which is not computed.
+    # Infinite thresholds cannot be computed; 9 standard deviations are as good as infinite.
     thresholds = np.clip(norm.ppf([rate, other]), -9, 9)
     both = multivariate_normal.cdf(thresholds, cov=[[1, correlation], [correlation, 1]])
     gained, lost = max(0.0, other - both), max(0.0, rate - both)

@@ -1,1 +1,1 @@
-"""Recordings of sounds by AudioSet's labels, which scenes take in place of synthesised sounds."""
+"""Recordings with AudioSet labels, which scenes use in place of synthesised sounds."""

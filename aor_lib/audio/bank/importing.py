@@ -1,7 +1,7 @@
-"""Other people's collections of sound into the sound bank.
+"""Import collections of recordings into the sound bank.
 
-ESC-50 (Piczak, 2015, https://doi.org/10.1145/2733373.2806390), FSD50K (Fonseca et al., 2022,
-https://arxiv.org/abs/2010.00475), or a folder of one's own.
+A collection is ESC-50 (Piczak, 2015, https://doi.org/10.1145/2733373.2806390), FSD50K (Fonseca et
+al., 2022, https://arxiv.org/abs/2010.00475), or a folder of your own.
 """
 
 import hashlib
@@ -35,11 +35,11 @@ _ESC50_CREDIT = re.compile(
 
 
 def import_sounds(folder: Path, bank: Path, report: Report) -> sound_files.ImportReport:
-    """Add a collection to a sound bank, in place of what an earlier import of it added.
+    """Add a collection to a sound bank, replacing any earlier import of it.
 
-    ``folder`` is ESC-50, FSD50K, or has ``metadata.csv`` or folders named by labels. Of a long file
-    30 s are taken, from where it is first heard in its first minute. CollectionError if the
-    collection's lists cannot be used, or state no licence.
+    ``folder`` is ESC-50 or FSD50K, or has ``metadata.csv`` or folders named after labels. Long
+    files are cut to 30 s, starting at the first audible sound in their first minute.
+    CollectionError if the collection's lists cannot be used, or state no licence.
     """
     sound_files.check_folders(folder, bank)
     listed = read_collection(folder)
@@ -55,8 +55,8 @@ def import_sounds(folder: Path, bank: Path, report: Report) -> sound_files.Impor
             raise UnusableError("states no licence; write it into metadata.csv, column 'licence'")
         samples = read_sound(sound_files.contained(folder, file), 2 * MAX_DURATION_S)
         samples = _heard(samples - samples.mean(dtype=np.float64).astype(np.float32))
-        # Float files and resampling can exceed 16 bit. A scene sets the level of a sound anyway,
-        # of which an offset is no part.
+        # Float files and resampling can exceed full scale. A scene sets the level of a sound
+        # anyway, and a DC offset must not count towards that level.
         samples = samples / max(1.0, float(np.abs(samples).max()))
         audio = Clip(samples, SAMPLE_RATE).encoded("FLAC", "PCM_16")
         sha256 = hashlib.sha256(audio).hexdigest()
@@ -82,14 +82,14 @@ def _heard(samples: Samples) -> Samples:
     heard = np.flatnonzero(level > level.max() * 10 ** (_INAUDIBLE_DB / 20))
     samples = samples[heard[0] : heard[-1] + 1][: round(MAX_DURATION_S * SAMPLE_RATE)]
     if (duration_s := len(samples) / SAMPLE_RATE) < _MIN_DURATION_S:
-        raise UnusableError(f"lasts {duration_s:.3f} s, and a sound needs {_MIN_DURATION_S} s")
+        raise UnusableError(f"lasts {duration_s:.3f} s; the minimum is {_MIN_DURATION_S} s")
     return samples
 
 
 def read_collection(folder: Path) -> dict[str, ListedSound]:
-    """The sounds of a folder by their files, with empty fields for what it does not state.
+    """Sounds of a collection by file name, with empty fields for what its lists do not state.
 
-    CollectionError if the folder holds no sounds or no licences, or a list of it cannot be read.
+    CollectionError if the folder has no sounds or no licences, or one of its lists is unreadable.
     """
     is_esc50 = (folder / "meta" / "esc50.csv").is_file()
     is_fsd50k = (folder / "FSD50K.ground_truth").is_dir()

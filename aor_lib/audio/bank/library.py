@@ -1,7 +1,7 @@
-"""A sound bank: a folder for each collection, with its recordings (mono FLAC, 24 kHz) and a table.
+"""Sound bank: one folder per collection, with its recordings (mono FLAC, 24 kHz) and a table.
 
-Whoever removes a collection's folder makes the bank forget the collection. Sounds, of recordings
-and of scenes, are labelled by AudioSet's names (params/sound_labels.yaml).
+Deleting a collection's folder removes the collection from the bank. Sounds of recordings and of
+scenes have AudioSet labels (params/sound_labels.yaml).
 """
 
 import functools
@@ -31,11 +31,11 @@ _Line = Annotated[str, BeforeValidator(lambda value: one_line(value or "", 300))
 
 
 class BankError(AorError):
-    """A bank that is not there, or not as it was written; the message says what to do."""
+    """Error for a bank that is missing or damaged; the message says what to do."""
 
 
 class ListedSound(Row):
-    """A sound as a collection lists it."""
+    """A sound as listed by its collection."""
 
     labels: tuple[_Line, ...]
     file: str
@@ -45,7 +45,7 @@ class ListedSound(Row):
 
 
 class Recording(ListedSound):
-    """A recording of a bank; ``labels`` are AudioSet's, ``sha256`` is of the bank's own file."""
+    """A recording in a bank, with AudioSet ``labels`` and the ``sha256`` of the bank's file."""
 
     sha256: Sha256
     duration_s: float
@@ -53,13 +53,13 @@ class Recording(ListedSound):
 
 @dataclass(frozen=True)
 class SoundBank:
-    """All recordings of a bank, each with the file of its sound, in an order of their content."""
+    """All recordings of a bank with their sound files, sorted by their metadata."""
 
     files: dict[Recording, Path]
 
     @functools.cached_property
     def sha256(self) -> str:
-        """Hash of everything that a clip can take from the bank."""
+        """Hash of everything in the bank that can affect a clip."""
         return content_hash([recording.model_dump(mode="json") for recording in self.files])
 
     @functools.cached_property
@@ -72,17 +72,17 @@ class SoundBank:
         return by_label
 
     def samples(self, recording: Recording) -> Samples:
-        """A recording's sound, read-only; BankError if its file is missing or altered."""
+        """Samples of a recording, read-only; BankError if its file is missing or altered."""
         return _samples(self.files[recording], recording.sha256)
 
 
 def bank_folder() -> Path:
-    """The bank's folder in the user's cache."""
+    """Folder of the sound bank in the user's cache."""
     return cache_folder() / "bank"
 
 
 def sound_file(collection: Path, sha256: str) -> Path:
-    """The file of a recording in its collection's folder."""
+    """Path of a recording's file in its collection's folder."""
     return collection / f"{sha256[:32]}.flac"
 
 
@@ -120,7 +120,7 @@ def _samples(path: Path, sha256: str) -> Samples:
 
 
 class SoundLabels(Params):
-    """The content of params/sound_labels.yaml, whose comments say what each key means."""
+    """Content of params/sound_labels.yaml, whose comments explain each key."""
 
     words: tuple[str, ...]
     alarming: tuple[str, ...]
@@ -136,17 +136,17 @@ def sound_labels() -> SoundLabels:
 
 
 def label_named(name: str) -> str | None:
-    """The label of a name, whose case, punctuation and "and" do not matter; None if there is none.
+    """Label that matches a name, ignoring case, punctuation and "and"; None if there is none.
 
-    ``Dishes_and_pots_and_pans`` is ``Dishes, pots, and pans``.
+    ``Dishes_and_pots_and_pans`` matches ``Dishes, pots, and pans``.
     """
     return _by_words().get(_words(name))
 
 
 def labels_of(names: Sequence[str]) -> tuple[str, ...]:
-    """The labels under which a recording with such names may be heard, without repetitions.
+    """Labels for which scenes may use a recording with these names, without duplicates.
 
-    UnusableError if no name is a label, or one says that there are words in it.
+    UnusableError if no name is a sufficiently specific label, or a label implies spoken words.
     """
     known = sound_labels()
     labels = tuple(dict.fromkeys(filter(None, map(label_named, names))))

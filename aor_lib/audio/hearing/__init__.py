@@ -1,4 +1,4 @@
-"""Whisper's transcripts, and what is heard in a clip beside the words."""
+"""Transcripts by Whisper, and tags of the sounds and the speaker's emotion in a clip."""
 
 import functools
 import hashlib

@@ -1,4 +1,4 @@
-"""The sound tagger: which sounds are heard in a clip, and the speaker's emotion.
+"""Sound tagger: probabilities of the sounds in a clip and of the speaker's emotion.
 
 It was trained on random mixtures of the scenes' sounds, not on scenes (``reference/hearing``).
 """
@@ -18,11 +18,11 @@ from aor_lib.audio.hearing import WEIGHTS
 from aor_lib.audio.hearing.transcription import BANDS, ENCODED, Features, Spectrogram, one_thread
 from aor_lib.storage.assets import Arrays
 
-SEGMENTS = 8  # equal parts of a clip, each of which has tags of its own
+SEGMENTS = 8  # equal parts of a clip, each tagged separately
 _THRESHOLD = 0.02
 _CHANNELS = (24, 48, 96, 128)
-_STRIDES = ((1, 2), (2, 2), (2, 2), (1, 2))  # over time and pitch
-_STEP = 4  # frames of the spectrogram for one of the last convolution
+_STRIDES = ((1, 2), (2, 2), (2, 2), (1, 2))  # over time and frequency
+_STEP = 4  # spectrogram frames per output frame of the last convolution
 _FRAME, _HIDDEN = 256, 512
 _DROPOUT, _HIDDEN_DROPOUT = 0.2, 0.3
 
@@ -45,10 +45,10 @@ class SoundTags:
 
 
 class SoundTagger(torch.nn.Module):
-    """Convolutions over time and pitch, then a layer on each segment of a clip.
+    """Convolutions over time and frequency, then a dense layer on each segment of a clip.
 
-    Sounds are read from the spectrogram alone, the emotion also from Whisper's encoder. Cakir et
-    al. (2017), https://arxiv.org/abs/1702.06286, here without the recurrent layer.
+    Sounds are predicted from the spectrogram alone, emotions also from Whisper's encoder. Based on
+    Cakir et al. (2017), https://arxiv.org/abs/1702.06286, but without the recurrent layer.
     """
 
     def __init__(self, sounds: Sequence[str], moods: Sequence[str]) -> None:
@@ -69,16 +69,16 @@ class SoundTagger(torch.nn.Module):
 
     @classmethod
     def of(cls, weights: Arrays) -> SoundTagger:
-        """The tagger of these weights, ready to tag."""
+        """Make a tagger from its weights, in evaluation mode."""
         arrays = dict(weights)
         tagger = cls(arrays.pop("sounds").tolist(), arrays.pop("moods").tolist())
         tagger.load_state_dict({k: torch.from_numpy(array) for k, array in arrays.items()})
         return tagger.eval()
 
     def tag(self, encoded: Features, spectrogram: Spectrogram) -> SoundTags:
-        """Tags of a clip, given as in :class:`~aor_lib.audio.hearing.transcription.Transcription`.
+        """Tags of a clip, from its :class:`~aor_lib.audio.hearing.transcription.Transcription`.
 
-        Sounds of a probability below 0.02 are left out.
+        Sounds with a probability below 0.02 are left out.
         """
         frames = torch.from_numpy(spectrogram).float()[None]
         with one_thread(), torch.inference_mode():
@@ -94,14 +94,14 @@ class SoundTagger(torch.nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits of sounds, ``(clips, SEGMENTS, sounds)``, and of moods, ``(clips, moods)``.
 
-        Takes ``encoded``, ``(clips, ENCODED)``, and ``spectrograms``, ``(clips, frames, BANDS)``,
-        of which each clip has its first ``lengths`` frames.
+        ``encoded`` is ``(clips, ENCODED)`` and ``spectrograms`` is ``(clips, frames, BANDS)``, of
+        which the first ``lengths`` frames are valid in each clip.
         """
         maps = self.convolutions(spectrograms[:, None]).transpose(1, 2).flatten(2)
         maps = functional.dropout(maps, _DROPOUT, self.training)
         frames = functional.relu(self.frame(maps))
         places = _STEP * torch.arange(frames.shape[1])
-        # Frames after a clip's end are of no segment.
+        # Frames after a clip's end belong to no segment.
         segments = SEGMENTS * places // lengths[:, None]
         of_segment = [(segments == number).float()[:, :, None] for number in range(SEGMENTS)]
         whole = _mean(frames, (places < lengths[:, None]).float()[:, :, None])
@@ -121,7 +121,7 @@ class SoundTagger(torch.nn.Module):
 
 @functools.cache
 def sound_tagger() -> SoundTagger:
-    """The sound tagger that the local models hear with."""
+    """Load the sound tagger of the local models."""
     with np.load(WEIGHTS, allow_pickle=False) as stored:
         return SoundTagger.of(dict(stored))
 

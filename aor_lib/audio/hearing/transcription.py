@@ -1,7 +1,7 @@
 """Speech recognition, with a summary of the encoder's output and a spectrogram from the same pass.
 
 Whisper tiny.en (Radford et al., 2022, https://arxiv.org/abs/2212.04356) through CTranslate2.
-Results are kept in the user's cache by the clip's bytes.
+Results are stored in the user's cache under a hash of the clip's bytes.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from threadpoolctl import threadpool_limits
 from aor_lib.storage import assets
 from aor_lib.storage.assets import Arrays, load_or_make
 
-VERSION = 5  # raise it when other things are found in the same bytes; part of the cache's key
+VERSION = 5  # part of the cache key; raise it when the same bytes give other results
 Features = npt.NDArray[np.float32]
 Spectrogram = npt.NDArray[np.float16]
 
 SAMPLE_RATE = 16_000
-MAX_DURATION_S = 30.0  # the longest clip: the window of Whisper, the shortest of the models'
+MAX_DURATION_S = 30.0  # longest clip: Whisper's window, the shortest of all models'
 BANDS = 80
 ENCODED = 768
-_FRAME_S = 0.02  # a frame of the encoder's output, or two of its spectrogram
+_FRAME_S = 0.02  # one frame of the encoder's output, or two of the spectrogram
 _PADDING_S = 8.0
-"""Silence after the clip. The encoder takes windows shorter than Whisper's 30 s and is several
-times faster on them, but with little silence at the end the transcript may repeat itself; such a
-clip is transcribed again in a full window."""
-_REPEATED_WORDS = 4  # a run of these said twice is a decoder's loop, hardly ever a request
+"""Silence appended to the clip. The encoder accepts windows shorter than Whisper's 30 s and is
+several times faster on them, but with little silence at the end the transcript may repeat itself;
+such a clip is transcribed again in a full window."""
+_REPEATED_WORDS = 4  # a run of this length that recurs is almost always a decoding loop
 
 
 class HearingError(RuntimeError):
-    """A clip that cannot be decoded, or is too long for the encoder's window."""
+    """Error for a clip that cannot be decoded, or is too short or too long."""
 
 
 @dataclass(frozen=True)
 class Transcription:
-    """Transcript, and what was heard beside the words.
+    """Transcript of a clip, with features of its sound.
 
     ``encoded``, float32, ``(ENCODED,)``, is the mean and the standard deviation over time of the
-    encoder's output, which keeps what is speech. ``spectrogram`` is what it was made from: the
-    logarithmic mel spectrogram, float16, ``(frames, BANDS)``, every 20 ms.
+    encoder's output, which retains the speech. ``spectrogram`` is the encoder's input, the log-mel
+    spectrogram, averaged to one frame every 20 ms: float16, ``(frames, BANDS)``.
     """
 
     transcript: str
@@ -58,9 +58,9 @@ class Transcription:
 
 
 def transcribe(audio: bytes) -> Transcription:
-    """Transcribe an audio file given by its bytes (any format and rate that soundfile reads).
+    """Transcribe the bytes of an audio file, of any format and sample rate that soundfile reads.
 
-    HearingError if it is not audio, is empty, or is longer than 30 s.
+    HearingError if the audio is unreadable, not finite, shorter than 0.1 s, or longer than 30 s.
     """
     made_from = [assets.revision("whisper-tiny-en"), hashlib.sha256(audio).hexdigest(), VERSION]
     stored = load_or_make("hearing", made_from, lambda: _found(audio))
@@ -70,7 +70,7 @@ def transcribe(audio: bytes) -> Transcription:
 
 
 def word_error_rate(reference: str, transcript: str) -> float:
-    """Word error rate after lower-casing and dropping punctuation; can exceed 1."""
+    """Word error rate after lower-casing and removing punctuation; can exceed 1."""
     return float(jiwer.wer(_words(reference), _words(transcript)))
 
 
@@ -81,10 +81,10 @@ def listen(samples: npt.NDArray[np.float32], sample_rate: int) -> tuple[Features
 
 
 def one_thread() -> threadpool_limits:
-    """One thread for all libraries while Whisper listens, and as many as before afterwards."""
-    # The spectrogram is a product of matrices, whose last bits change with the threads of BLAS; and
-    # CTranslate2 sets those of OpenMP for all that computes in this process, such as the language
-    # model that answers next, and leaves them so.
+    """Limit all libraries to one thread while Whisper runs, and restore the limits afterwards."""
+    # The spectrogram is a matrix product, whose last bits depend on the number of BLAS threads; and
+    # CTranslate2 sets the number of OpenMP threads for the whole process, including the language
+    # model that answers next, and does not restore it.
     return threadpool_limits(limits=1)
 
 
@@ -94,9 +94,9 @@ def _found(audio: bytes) -> Arrays:
     except soundfile.LibsndfileError as error:
         raise HearingError(f"is not an audio file: {error}") from error
     if not sample_rate // 10 <= len(samples) <= MAX_DURATION_S * sample_rate:
-        raise HearingError(f"lasts {len(samples) / sample_rate:.1f} s; 0.1 to 30 s are heard")
+        raise HearingError(f"lasts {len(samples) / sample_rate:.1f} s; clips must last 0.1 to 30 s")
     if not np.isfinite(samples).all():
-        raise HearingError("has samples that are no numbers")
+        raise HearingError("has samples that are not finite")
     mono = _resample(samples.mean(axis=1), sample_rate)
     with one_thread():
         encoder_output, encoded, spectrogram = _listen(mono)
@@ -119,7 +119,7 @@ def _listen(samples: npt.NDArray[np.float32]) -> tuple[Any, Features, Spectrogra
 
 
 def _mel(samples: npt.NDArray[np.float32], padding_s: float = _PADDING_S) -> Features:
-    """Whisper's spectrogram with silence after it, ``(BANDS, frames)``, a frame every 10 ms."""
+    """Whisper's spectrogram with silence appended, ``(BANDS, frames)``, one frame per 10 ms."""
     extractor = _whisper().feature_extractor
     longest = round(MAX_DURATION_S * SAMPLE_RATE) - extractor.hop_length
     padded = np.pad(samples, (0, round(padding_s * SAMPLE_RATE)))[:longest]
@@ -153,5 +153,5 @@ def _whisper() -> Any:
     from faster_whisper import WhisperModel
 
     folder = assets.fetch("whisper-tiny-en")
-    # One thread a process: the same sums in the same order, whatever the number of workers.
+    # One thread per process, so that the order of sums does not depend on the number of workers.
     return WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=1)

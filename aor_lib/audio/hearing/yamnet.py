@@ -1,7 +1,7 @@
-"""YAMNet, a network trained on recordings of the world: which of 521 classes a sound belongs to.
+"""Scores of a sound in 521 classes by YAMNet, a network trained on real recordings.
 
 Hershey et al. (2017), https://arxiv.org/abs/1609.09430; classes of AudioSet, Gemmeke et al. (2017).
-Its files are not part of the study: README.md says where they come from.
+The files of YAMNet are not part of the study; README.md says where they come from.
 """
 
 import csv
@@ -24,21 +24,21 @@ from aor_lib.storage.assets import AssetError, cache_folder
 Scores = npt.NDArray[np.float32]
 
 SAMPLE_RATE = 16_000
-PATCH = 15_600  # samples that the network takes at a time; the next patch begins halfway
+PATCH = 15_600  # samples per call of the network; patches overlap by half
 _LEVEL = 0.1
 
 
 class Expected(Params):
-    """Content of ``params/yamnet.yaml``: YAMNet's files, and the classes expected of each scene."""
+    """Content of ``params/yamnet.yaml``: YAMNet's files, and the classes expected in each scene."""
 
     files: dict[str, Sha256]
     scenes: dict[str, tuple[str, ...]]
-    families: dict[str, tuple[str, ...]]  # of single sounds
+    families: dict[str, tuple[str, ...]]  # classes of single sounds, by family
 
 
 @dataclass(frozen=True)
 class Recognition:
-    """The most probable class, and rank (from 1) and score (0 to 1) of the best expected one."""
+    """Most probable class, and rank (from 1) and score (0 to 1) of the best expected class."""
 
     first_class: str
     expected_rank: int
@@ -53,7 +53,7 @@ def load_expected() -> Expected:
 
 @functools.cache
 def revision() -> str | None:
-    """Text that differs where a result may; None without YAMNet's files or ``ai-edge-litert``."""
+    """Version of the results, as text; None without YAMNet's files or ``ai-edge-litert``."""
     there = all((cache_folder() / "yamnet" / name).is_file() for name in load_expected().files)
     installed = importlib.util.find_spec("ai_edge_litert") is not None
     return load_expected().model_dump_json() if there and installed else None
@@ -62,7 +62,7 @@ def revision() -> str | None:
 def recognise_scene(
     samples: npt.NDArray[np.floating], sample_rate: int, scene: str | None
 ) -> Recognition | None:
-    """Rank and score of a scene's expected classes; None without YAMNet or expected classes."""
+    """Rank and score of the best class expected in a scene; None without YAMNet or such classes."""
     expected = load_expected().scenes.get(scene or "")
     if expected is None or revision() is None:
         return None
@@ -70,7 +70,7 @@ def recognise_scene(
 
 
 def recognise(scores: Scores, expected: Collection[str]) -> Recognition:
-    """Rank and score of the best expected class; ValueError if YAMNet lacks one of them."""
+    """Rank and score of the best expected class; ValueError if YAMNet lacks one."""
     names = class_names()
     score = max(scores[names.index(name)] for name in expected)
     return Recognition(names[scores.argmax()], int((scores > score).sum()) + 1, float(score))
@@ -79,8 +79,8 @@ def recognise(scores: Scores, expected: Collection[str]) -> Recognition:
 def listen(samples: npt.NDArray[np.floating], sample_rate: int) -> Scores:
     """Scores of all classes, float32, ``(classes,)``: the mean over patches of 0.975 s.
 
-    ``samples``, ``(samples,)`` and mono, are brought to an RMS level of -20 dBFS. AssetError if a
-    file of YAMNet is not the one that ``params/yamnet.yaml`` states.
+    ``samples``, ``(samples,)``, mono, are scaled to an RMS level of -20 dBFS. AssetError if a file
+    of YAMNet does not have the sha256 in ``params/yamnet.yaml``.
     """
     sound = np.asarray(soxr.resample(samples.astype(np.float32), sample_rate, SAMPLE_RATE))
     sound = sound - sound.mean()

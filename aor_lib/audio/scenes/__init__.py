@@ -1,5 +1,5 @@
-"""Background scenes: events on a continuous bed, from a random generator and a sound bank.
+"""Background scenes: a continuous bed and events on top of it, rendered at random.
 
-A scene is data (params/scenes/ID.yaml, :mod:`aor_lib.config.scene`), made of named sounds where
-no recording is at hand.
+A scene is data (params/scenes/ID.yaml, :mod:`aor_lib.config.scene`). Its sounds are recordings
+from a sound bank or, where the bank has none, synthesised.
 """

@@ -1,4 +1,4 @@
-"""From a scene's specification to its events and its waveform, and noise that matches one."""
+"""Render a scene to its events and waveform, and make noise that matches a waveform."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -19,8 +19,8 @@ PEAK = 0.9
 _HEADROOM_DB = 22.0
 _BED_SPREAD_DB = 2.0
 _EVENT_SPREAD_DB = 1.5
-_COVERS_S = 1.0  # a longer recording already holds what the event would repeat
-# 3 Hz at 24 kHz: shorter segments smear a steady hum into the third-octave bands beside it.
+_COVERS_S = 1.0  # a longer recording already contains repetitions of the event
+# 3 Hz at 24 kHz: shorter segments smear a steady hum into neighbouring third-octave bands.
 _SEGMENT = 8192
 
 
@@ -35,10 +35,10 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class Soundscape:
-    """A rendered background scene: mono, within ±1, ``(samples,)``; events by their onset.
+    """A rendered background scene: mono samples ``(samples,)`` within ±1, and events by onset.
 
-    ``sources`` are the sounds that are heard, as an event's name or ``bed.0``, each with its
-    recording, or None where it was synthesised.
+    ``sources`` lists the sounds in the clip (an event's name, or ``bed.0``), each with its
+    recording, or with None if it was synthesised.
     """
 
     samples: NDArray[np.float32]
@@ -54,13 +54,13 @@ def render(
     rng: np.random.Generator,
     bank: SoundBank | None = None,
 ) -> Soundscape:
-    """Render a background scene; the same state of the generator renders the same bytes.
+    """Render a background scene; the same state of the generator gives the same bytes.
 
-    A sound whose label the bank has is a recording, at the level that the scene gives the sound.
-    The samples are ``round(duration_s * sample_rate)``, at least one, with a peak of 0.9.
+    If the bank has a sound's label, the sound is a recording, at the level that the scene sets.
+    The result has ``round(duration_s * sample_rate)`` samples (at least one) and a peak of 0.9.
 
-    A string is the id of one of params/scenes. With a bank, the sample rate is that of its
-    recordings, 24 kHz. ParamsError if there is no such scene, or a sound or parameter is wrong.
+    ``scene`` may be the id of one of params/scenes. With a bank, ``sample_rate`` must be that of
+    its recordings, 24 kHz. ParamsError if the scene, a sound or a parameter is invalid.
     """
     scene = load_scene(scene) if isinstance(scene, str) else scene
     n_samples = round(duration_s * sample_rate)
@@ -80,10 +80,10 @@ def render(
 def spectrum_matched_noise(
     reference: ArrayLike, n_samples: int, rng: np.random.Generator
 ) -> NDArray[np.float32]:
-    """Stationary Gaussian noise with the spectrum (Welch's) and the RMS level of a reference.
+    """Stationary Gaussian noise with the spectrum (Welch's method) and RMS level of a reference.
 
-    ``reference`` is ``(samples,)``; the noise, ``(n_samples,)``, has its sample rate, and its peak
-    may be higher. The reference is not silent.
+    ``reference``, ``(samples,)``, must not be silent. The noise, ``(n_samples,)``, has the sample
+    rate of the reference, but its peak may be higher.
     """
     target = np.asarray(reference, dtype=np.float64)
     rms = np.sqrt(np.mean(np.square(target)))
@@ -146,9 +146,9 @@ class _Mix:
     def finish(self) -> Soundscape:
         rms = np.sqrt(np.mean(np.square(self.samples)))
         if rms == 0:
-            raise ParamsError("the scene is silent: its bed makes no sound that can be heard")
-        # A few gunshots would otherwise hold the rest of the scene far below the peak, and with
-        # it below the speech. tanh leaves the bed as it is and rounds the peaks only.
+            raise ParamsError("the scene is silent: its bed makes no audible sound")
+        # Otherwise a few gunshots would keep the rest of the scene far below the peak, and thus
+        # below the speech. tanh leaves the bed as it is and rounds only the peaks.
         limited = np.tanh(self.samples / (rms * 10.0 ** (_HEADROOM_DB / 20.0)))
         samples = (limited * (PEAK / np.max(np.abs(limited)))).astype(np.float32)
         events = tuple(sorted(self._events, key=lambda event: (event.onset_s, event.name)))
@@ -183,7 +183,7 @@ def _onsets(event: SceneEvent, end_s: float, downbeat_s: float, synth: Synth) ->
             onset_s += rng.uniform(*event.gap_s) * rng.uniform(0.5, 1.5)
     elif event.period_s:
         period_s = rng.uniform(*event.period_s)
-        onset_s = -period_s * rng.uniform()  # entered at a random point of the period
+        onset_s = -period_s * rng.uniform()  # start at a random point of the period
         while onset_s < end_s:
             yield onset_s + rng.uniform(-event.jitter, event.jitter) * period_s
             onset_s += period_s

@@ -1,6 +1,6 @@
-"""The library of named sounds: functions of a :class:`Synth` and of parameters in a scene's YAML.
+"""Library of named sounds: functions of a :class:`Synth` and of parameters in a scene's YAML.
 
-Their annotations say what may be written there; numbers may be given as ranges.
+The annotations of the functions define valid values; numbers may be given as ranges.
 """
 
 import inspect
@@ -26,13 +26,13 @@ Count: TypeAlias = Annotated[int, Field(ge=1, le=40)]
 _Semitones: TypeAlias = Annotated[float, Field(ge=-36, le=36)]
 Steps: TypeAlias = Annotated[tuple[_Semitones, ...], Field(min_length=1)]
 Chord: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=0, le=8)], ...], Field(min_length=1)]
-"""Ratios of pitches."""
+"""Ratios to a tone's pitch."""
 
 
 def _rising(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
     positions = [position for position, _ in points]
     if positions != sorted(set(positions)):
-        raise ValueError(f"the first numbers of the pairs must rise, not {positions}")
+        raise ValueError(f"the first numbers of the pairs must increase, not {positions}")
     return points
 
 
@@ -42,17 +42,17 @@ _Factor: TypeAlias = Annotated[float, Field(ge=0, le=20)]
 _T = TypeVar("_T")
 _Points = Annotated[tuple[_T, ...], Field(min_length=1), AfterValidator(_rising)]
 Spectrum: TypeAlias = _Points[tuple[_Hertz, _Decibels]]
-"""Rising frequencies in Hz, with levels in dB."""
+"""Ascending frequencies in Hz, with levels in dB."""
 Curve: TypeAlias = _Points[tuple[Share, _Factor]]
-"""Positions as rising fractions of the sound's length, with factors."""
+"""Positions as ascending fractions of the sound's length, with factors."""
 
 FLAT = ((0.0, 1.0),)
 TABLES = mapping(Path(__file__).with_name("tables.yaml"))
-"""Numbers that sounds are made of, by table and name; the file says what they mean."""
+"""Constants of the sounds, by table and name; comments in the file explain them."""
 
 
 def named_in(table: str) -> AfterValidator:
-    """Annotation of a parameter that names a row of a table."""
+    """Validator of a parameter that names a row of a table."""
 
     def check(name: str) -> str:
         if name not in TABLES[table]:
@@ -64,7 +64,7 @@ def named_in(table: str) -> AfterValidator:
 
 @dataclass(frozen=True)
 class Sound:
-    """A sound by its name: made from a synth and parameters, of which ``numbers`` may be ranges."""
+    """A named sound: its function, and its parameters, of which ``numbers`` may be ranges."""
 
     make: Callable[..., FloatArray]
     parameters: type[Params]
@@ -96,10 +96,10 @@ def sound(make: Callable[..., FloatArray]) -> Callable[..., FloatArray]:
 
 
 def checked(name: str, params: Values, where: str, *, as_bed: bool = False) -> dict[str, Any]:
-    """Parameters of the sound ``name`` with its defaults; every number as a range.
+    """Validate parameters of the sound ``name``; add defaults and turn every number into a range.
 
-    ParamsError, beginning with ``where``, if the sound or a parameter is unknown, a value out of
-    range, or a bed is asked for and the sound has a length of its own.
+    ParamsError, which begins with ``where``, if the sound or a parameter is unknown, a value is out
+    of range, or the sound is for a bed (``as_bed``) but has a length of its own.
     """
     if name not in SOUNDS:
         raise ParamsError(f"{where}.sound: unknown sound {name!r}{did_you_mean(name, SOUNDS)}")
@@ -115,7 +115,7 @@ def checked(name: str, params: Values, where: str, *, as_bed: bool = False) -> d
 
 
 def drawn(name: str, values: Values, rng: np.random.Generator) -> dict[str, Any]:
-    """Values with a number drawn from each range."""
+    """Replace each range in ``values`` by a number drawn from it."""
     result = dict(values)
     for key in sorted(SOUNDS[name].numbers & result.keys()):
         low, high = result[key]

@@ -1,4 +1,4 @@
-"""Spectra of real recordings by octave, to which the synthesised sounds of scenes are equalised."""
+"""Equalise the synthesised sounds of scenes to the octave spectra of real recordings."""
 
 import csv
 import functools
@@ -11,7 +11,7 @@ from aor_lib.audio.scenes.synth import FloatArray, Synth, filtered
 
 OCTAVES_HZ = (63, 125, 250, 500, 1000, 2000, 4000, 8000)
 TABLE = Path(__file__).with_name("octaves.csv")
-"""Medians of recordings in dB, by AudioSet's labels; benchmarks/octaves.py says of which."""
+"""Median octave levels of recordings in dB, by AudioSet label; see benchmarks/octaves.py."""
 
 _PER_OCTAVE = 6
 _CUT_DB, _BOOST_DB = -40.0, 20.0
@@ -22,11 +22,11 @@ _TAPS = 2048
 
 
 def equalised(sound: FloatArray, synth: Synth, label: str | None) -> FloatArray:
-    """A sound with the spectrum of its label's recordings; as it is where there are none.
+    """Equalise a sound to recordings with its AudioSet label; unchanged if there are none.
 
-    Gains are smooth over log frequency, and an octave that both lack is not raised, since it would
-    only hiss. Each octave differs by some 2 dB from time to time: no two hits are alike. The
-    filter's phase is minimal, so that an attack stays as sharp as it was. ``label`` is AudioSet's.
+    Gains are smooth over log frequency, and an octave that is weak in both is not amplified, since
+    that would only add hiss. Octaves vary at random by about 2 dB, so that no two hits are alike.
+    The filter is minimum-phase, so that attacks stay as sharp as they were.
     """
     target_db = _table().get(label or "")
     if target_db is None:
@@ -36,7 +36,7 @@ def equalised(sound: FloatArray, synth: Synth, label: str | None) -> FloatArray:
     audible = np.maximum(target_db, _in_db(of_bands.sum(axis=1))) > _AUDIBLE_DB
     most_db = np.where(audible, _BOOST_DB, 0.0)
     gains_db = np.zeros(len(OCTAVES_HZ))
-    for _ in range(_ROUNDS):  # an octave's gain reaches into the octaves beside it
+    for _ in range(_ROUNDS):  # an octave's gain leaks into its neighbours
         made = of_bands * 10.0 ** ((_WEIGHTS @ gains_db).reshape(of_bands.shape) / 10.0)
         missing_db = target_db - _in_db(made.sum(axis=1))
         gains_db = np.minimum(np.maximum(gains_db + missing_db, _CUT_DB), most_db)
@@ -57,7 +57,7 @@ def _table() -> dict[str, FloatArray]:
 
 
 def energies(sound: FloatArray, rate: int) -> FloatArray:
-    """Energy in bands of a sixth of an octave, ``(octaves, 6)``."""
+    """Energy of a sound in sixth-octave bands, ``(octaves, 6)``."""
     size = fft.next_fast_len(max(sound.size, 4 * _TAPS), real=True)
     spectrum = fft.rfft(sound.astype(np.float32), size)
     bins = np.minimum(OCTAVES_HZ[0] * 2.0**_EDGES * size / rate, spectrum.size - 1).astype(np.int64)
@@ -74,6 +74,6 @@ def _between(octaves_up: FloatArray, gains_db: FloatArray) -> FloatArray:
 
 
 _EDGES = np.arange(_PER_OCTAVE * len(OCTAVES_HZ) + 1) / _PER_OCTAVE - 0.5
-# Of the octaves' gains in each band of a sixth of an octave.
+# Weights of the octaves' gains in each sixth-octave band.
 _BANDS = (np.arange(_PER_OCTAVE * len(OCTAVES_HZ)) + 0.5) / _PER_OCTAVE - 0.5
 _WEIGHTS = np.transpose([_between(_BANDS, unit) for unit in np.eye(len(OCTAVES_HZ))])

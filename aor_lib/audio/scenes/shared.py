@@ -1,4 +1,4 @@
-"""Arrays that many sounds have in common, and that are made once; they are read-only."""
+"""Cached arrays that many sounds share; callers must not modify them."""
 
 import functools
 from typing import TypeAlias
@@ -13,7 +13,7 @@ BLOCK = 512
 
 @functools.lru_cache(maxsize=32)
 def seconds(n: int, rate: int) -> _Floats:
-    """Seconds of the first samples."""
+    """Times of the first ``n`` samples in seconds."""
     seconds = np.arange(n) / rate
     seconds.flags.writeable = False
     return seconds
@@ -33,7 +33,7 @@ def low_pass(order: int, hz: float, rate: int) -> _Floats:
 
 @functools.lru_cache(maxsize=32)
 def octaves_above_1_hz(n_bins: int, step_hz: float) -> _Floats:
-    """Octaves of a spectrum's bins above 1 Hz."""
+    """Number of octaves of each bin of a spectrum above 1 Hz."""
     octaves_up = np.log2(np.maximum(np.arange(n_bins) * step_hz, 1e-3))
     octaves_up.flags.writeable = False
     return np.asarray(octaves_up)
@@ -41,6 +41,6 @@ def octaves_above_1_hz(n_bins: int, step_hz: float) -> _Floats:
 
 @functools.lru_cache(maxsize=32)
 def within_block(poles: bytes) -> _Floats:
-    """Imaginary, then real parts of modes over one block: hits on one thing have them in common."""
+    """Imaginary, then real parts of modes over one block, which hits on the same thing share."""
     within = np.exp(np.multiply.outer(np.frombuffer(poles, np.complex128), np.arange(BLOCK)))
     return np.concatenate([within.imag, within.real])

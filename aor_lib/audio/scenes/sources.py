@@ -1,4 +1,4 @@
-"""Sounds of a scene: a recording where the bank has one of the label, otherwise synthesis."""
+"""Sounds of a scene: recordings where the bank has their label, otherwise synthesised."""
 
 import re
 from collections.abc import Callable
@@ -20,16 +20,16 @@ from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 
 _BED_MARGIN_S = 0.3
 _LOUDEST_S = 0.05
-_MIN_BED_S = 2.0  # a shorter recording that comes again and again is heard as a beat
+_MIN_BED_S = 2.0  # a shorter recording would sound like a beat when looped
 _MAX_EVENT_S = 4.0
 _EDGE_S = 0.005
 _CROSS_FADE_S = 0.25
-_QUIET = 0.3  # of the recording's RMS
+_QUIET = 0.3  # as a fraction of the recording's RMS
 
 
 @dataclass(frozen=True)
 class Rendering:
-    """Samples; the amplitude in them that the scene's level is about; the recording, if any."""
+    """Samples, their amplitude to which the scene's level refers, and the recording, if any."""
 
     samples: NDArray[np.floating]
     amplitude: float
@@ -37,7 +37,7 @@ class Rendering:
 
 
 def check(scene: Scene) -> None:
-    """Raise ParamsError, which names file, sound, field and value, unless every sound is right."""
+    """Raise ParamsError, which names file, sound, field and value, unless every sound is valid."""
     for name, sound in scene.sounds:
         where = f"scenes/{scene.id}.yaml: {name}"
         if sound.label is not None and (known := label_named(sound.label)) != sound.label:
@@ -55,20 +55,20 @@ def check(scene: Scene) -> None:
 
 
 def recordings_of(sound: Layer | Occurrence, bank: SoundBank) -> list[Recording]:
-    """The recordings that a bank has for a sound of a scene; without any it is synthesised."""
+    """Recordings in the bank for a sound of a scene; if there are none, it is synthesised."""
     shortest_s = _MIN_BED_S if isinstance(sound, Layer) else 0.0
     of_label = bank.by_label.get(sound.label or "", [])
     return [recording for recording in of_label if recording.duration_s >= shortest_s]
 
 
 def bed(layer: Layer, n_samples: int, synth: Synth, bank: SoundBank) -> Rendering:
-    """A layer of the bed, ``n_samples`` long; its amplitude is its RMS."""
+    """Render a layer of the bed, ``n_samples`` long; its amplitude is its RMS."""
     if recordings := recordings_of(layer, bank):
         recording = recordings[synth.rng.integers(len(recordings))]
         looped = as_bed(bank.samples(recording), n_samples, synth.rng)
         return Rendering(looped, _rms(looped), recording)
     values = drawn(layer.sound, checked(layer.sound, layer.params, "", as_bed=True), synth.rng)
-    # The margin at either end is cut off, so that a bed neither starts nor ends.
+    # Margins at both ends are cut off, so that the bed has neither onset nor end.
     values["seconds"] = n_samples / synth.rate + 2 * _BED_MARGIN_S
     start = synth.samples(_BED_MARGIN_S)
     made = SOUNDS[layer.sound].make(synth, **values)
@@ -80,11 +80,11 @@ def bed(layer: Layer, n_samples: int, synth: Synth, bank: SoundBank) -> Renderin
 
 
 def maker(occurrence: Occurrence, synth: Synth, bank: SoundBank) -> Callable[[], Rendering]:
-    """A function that makes an event's sound anew for each time; its amplitude is its peak.
+    """A function that renders an event's sound anew at each call; its amplitude is its peak.
 
-    One recording is chosen for a scene, and each time one of its takes: the recordings whose names
-    end in another number. The amplitude is the one with which a take's loudest 50 ms are as loud as
-    those of the synthesised sound.
+    One recording is chosen per scene, and at each call one of its takes: recordings whose names
+    differ only in a final number. A take's amplitude makes its loudest 50 ms as loud as those of
+    the synthesised sound.
     """
     synthesise = _synthesiser(occurrence, synth)
     recordings = recordings_of(occurrence, bank)
@@ -110,7 +110,7 @@ def _without_number(recording: Recording) -> tuple[str, Path]:
 
 
 def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Rendering]:
-    # What is drawn once for a scene is drawn now, the rest whenever the function is called.
+    # Parameters that are drawn once per scene are drawn now, the others at each call.
     prepared = []
     for part in occurrence.all_parts:
         once = checked(part.sound, part.params | part.each, "")
@@ -132,7 +132,7 @@ def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Rendering
 
 
 def as_event(samples: Samples, rng: np.random.Generator) -> Samples:
-    """A recording of up to four seconds as it is, or so much of a longer one."""
+    """A recording, or an excerpt of four seconds if it is longer, faded at both ends."""
     n_samples = round(_MAX_EVENT_S * SAMPLE_RATE)
     if len(samples) <= n_samples:
         return _faded(samples, _EDGE_S)
@@ -140,7 +140,7 @@ def as_event(samples: Samples, rng: np.random.Generator) -> Samples:
 
 
 def as_bed(samples: Samples, n_samples: int, rng: np.random.Generator) -> Samples:
-    """``n_samples`` of a recording, which is repeated with cross-fades if it is shorter."""
+    """``n_samples`` of a recording, which is looped with cross-fades if it is shorter."""
     if len(samples) >= n_samples:
         return _excerpt(samples, n_samples, rng)
     faded = _faded(samples, _CROSS_FADE_S)
@@ -163,7 +163,7 @@ def _excerpt(samples: Samples, n_samples: int, rng: np.random.Generator) -> Samp
 
 
 def _faded(samples: Samples, fade_s: float) -> Samples:
-    # A quarter of a sine at both ends: two such fades that overlap keep the power.
+    # Quarter-sine fades at both ends: two overlapping fades preserve the power.
     n_fade = min(round(fade_s * SAMPLE_RATE), len(samples) // 2)
     ramp = np.sin(np.linspace(0, np.pi / 2, n_fade, dtype=np.float32))
     window = np.concatenate([ramp, np.ones(len(samples) - 2 * n_fade, np.float32), ramp[::-1]])

@@ -21,14 +21,14 @@ Bands: TypeAlias = Sequence[tuple[float, float, float]]
 _TABLE_SIZE = 4096  # a power of two, so that a bit mask wraps the position
 _MIN_NOISE = 1024
 _STORED = 2**15
-_STEPS = 8  # an octave: of the centres of stored noise
+_STEPS = 8  # centres of stored noise per octave
 _NEPERS = -3.0 * np.log(10.0)  # 60 dB down
 
 
 class Synth:
-    """The elements of sounds at one sample rate, drawn from one random generator.
+    """Elements of sounds at one sample rate in Hz, drawn from one random generator.
 
-    ``beat_s`` is the length of the scene's beat, for music that keeps time with it.
+    ``beat_s`` is the length of the scene's beat in seconds, for music that keeps time with it.
     """
 
     def __init__(self, rate: int, rng: np.random.Generator, beat_s: float = 0.5) -> None:
@@ -41,7 +41,7 @@ class Synth:
         return max(1, round(seconds * self.rate))
 
     def time(self, n: int) -> FloatArray:
-        """Seconds from the start; read-only."""
+        """Time of each of ``n`` samples in seconds; read-only."""
         return shared.seconds(1 << (n - 1).bit_length(), self.rate)[:n]
 
     def decay(self, n: int, t60_s: float) -> FloatArray:
@@ -59,19 +59,19 @@ class Synth:
         return shaped
 
     def wander(self, n: int, rate_hz: float) -> FloatArray:
-        """Slow random curve in [-1, 1], linear between `rate_hz` uniform draws a second."""
+        """Slow random curve in [-1, 1], linear between `rate_hz` uniform draws per second."""
         position = self.time(n) * rate_hz + self.rng.uniform()
         knots = self.rng.uniform(-1.0, 1.0, int(position[-1]) + 2)
         return np.interp(position, np.arange(knots.size), knots)
 
     def phase(self, rate_hz: float | FloatArray, n: int, start: float = 0.0) -> FloatArray:
-        """Cycles that have passed at a rate that may change over time."""
+        """Cycles elapsed at each sample, at a rate that may change over time."""
         if isinstance(rate_hz, np.ndarray):
             return np.cumsum(rate_hz) / self.rate + start
         return self.time(n) * rate_hz + start
 
     def pulses(self, rate_hz: float | FloatArray, n: int, sharpness: float) -> FloatArray:
-        """Repeating decay from 1 to ``exp(-sharpness)``, entered at a random point."""
+        """Repeating decay from 1 to ``exp(-sharpness)``, from a random point on."""
         position = self.phase(rate_hz, n, self.rng.uniform())
         return np.asarray(np.exp(-sharpness * (position - np.floor(position))))
 
@@ -88,11 +88,11 @@ class Synth:
     def noise(self, n: int, spectrum: Points) -> FloatArray:
         """Stationary Gaussian noise of expected RMS 1.
 
-        The spectrum, in Hz (ascending) and dB, is varied a little: no two fans are alike. It is
-        interpolated over log frequency and held beyond both ends.
+        The spectrum, in Hz (ascending) and dB, is varied slightly, so that no two fans are alike.
+        It is interpolated over log frequency and constant beyond both ends.
         """
-        # Drawn in the frequency domain: one inverse transform, and no filter's start-up. A floor
-        # on the size keeps the spectrum's resolution for sounds of a few milliseconds.
+        # Drawn in the frequency domain: one inverse transform, and no filter transient. A minimum
+        # size preserves the spectrum's resolution for sounds of a few milliseconds.
         size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
         n_bins = size // 2 + 1
         hz, level_db = np.array(spectrum, dtype=np.float64).T
@@ -102,16 +102,16 @@ class Synth:
         amplitude = np.exp(np.interp(octaves_up, np.log2(hz), level_db * np.log(10.0) / 20.0))
         amplitude[0] = 0.0
         amplitude *= size / np.sqrt(4.0 * np.sum(np.square(amplitude)))
-        # Single precision is a hundred decibels finer than the sound, and twice as fast.
+        # Errors of single precision are 100 dB below the sound, and it is twice as fast.
         drawn = self.rng.standard_normal(2 * n_bins).astype(np.float32).view(np.complex64)
         return np.asarray(fft.irfft(drawn * amplitude.astype(np.float32), size)[:n], np.float64)
 
     def texture(self, n: int, spectrum: Points, depth: float, rate_hz: float) -> FloatArray:
-        """Noise of RMS 1 whose octaves wander each by itself in level, as in water or wind.
+        """Noise of RMS 1 whose octaves fluctuate independently in level, as in water or wind.
 
-        `depth` is in nepers; the octave at 500 Hz wanders at `rate_hz`, higher ones faster.
-        Independent envelopes of bands are what tells natural textures from plain noise (McDermott
-        & Simoncelli, 2011, Neuron 71, 926-940).
+        `depth` is in nepers; the octave at 500 Hz fluctuates at `rate_hz`, higher octaves faster.
+        Independent envelopes of bands distinguish natural textures from plain noise (McDermott &
+        Simoncelli, 2011, Neuron 71, 926-940).
         """
         size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
         spectrum_of = fft.rfft(self.noise(size, spectrum).astype(np.float32))
@@ -127,9 +127,9 @@ class Synth:
     def strokes(
         self, rate_hz: FloatArray, n: int, kernels: Sequence[FloatArray], uneven: float
     ) -> FloatArray:
-        """Hits in turn at a rate that may change: cylinders that fire, a hammer, wheels.
+        """Hits, `kernels` in turn, at a rate that may change: firing cylinders, a hammer, wheels.
 
-        Their levels are lognormal with the standard deviation `uneven` in nepers; RMS 1.
+        Levels are lognormal with a standard deviation of `uneven` in nepers; the RMS is 1.
         """
         cycles = self.phase(rate_hz, n, self.rng.uniform()).astype(np.int64)
         at = np.flatnonzero(np.diff(cycles, prepend=cycles[0] - 1))
@@ -161,12 +161,12 @@ class Synth:
         kept = hz < 0.46 * self.rate
         length, n = n, min(n, 1 + int(1.3 * self.rate * min(60.0, np.max(t60_s, initial=0.0))))
         poles = (-3.0 * np.log(10.0) / t60_s[kept] + 2j * np.pi * hz[kept]) / self.rate
-        # exp(p (a B + b)) = exp(p a B) exp(p b): exponentials for the starts of blocks and within
-        # one block, and a product for the rest. Calling exp and sin for every sample of every
-        # mode takes some thirty times as long.
+        # exp(p (a B + b)) = exp(p a B) exp(p b): exponentials are computed for the starts of blocks
+        # and within one block, and their products give the rest. Calling exp and sin for every
+        # sample of every mode takes about thirty times as long.
         at_start = np.exp(np.multiply.outer(np.arange(0, n, shared.BLOCK), poles)) * gains[kept]
-        # The imaginary part alone, by einsum rather than BLAS: the products are so small that
-        # BLAS spends most of the time on waking its threads.
+        # Only the imaginary part, and by einsum rather than BLAS: the products are so small that
+        # BLAS spends most of the time waking its threads.
         left = np.concatenate([at_start.real, at_start.imag], axis=1)
         right = shared.within_block(poles.tobytes())
         made = np.zeros(length)
@@ -174,7 +174,7 @@ class Synth:
         return made
 
     def thump(self, n: int, pitch_hz: float, t60_s: float) -> FloatArray:
-        """Decaying sine that falls to `pitch_hz`: a drum skin, a heavy bag, a muzzle's blast."""
+        """Decaying sine that falls to `pitch_hz`: a drum skin, a heavy bag, a muzzle blast."""
         pitch = pitch_hz * (1.0 + 1.4 * self.decay(n, 0.6 * t60_s))
         return np.asarray(np.sin(2 * np.pi * self.phase(pitch, n)) * self.decay(n, t60_s))
 
@@ -183,7 +183,7 @@ class Synth:
     ) -> FloatArray:
         """Blow on something that does not ring: octave bands of noise, each with its own decay.
 
-        A band is a centre in Hz, its RMS level at the start in dB, and its decay by 60 dB in
+        A band is a centre in Hz, an initial RMS level in dB, and the time to decay by 60 dB in
         seconds. Centres, levels (by `spread_db`) and decays differ from hit to hit: a heel, a
         fist or a ball never strikes the same place twice.
         """
@@ -200,7 +200,7 @@ class Synth:
         return made
 
     def cloud(self, per_s: FloatArray, kernels: Sequence[FloatArray]) -> FloatArray:
-        """Many small sounds at random times and mostly low levels, `per_s` of them a second."""
+        """Many small sounds at random times and mostly low levels, `per_s` per second."""
         expected = np.cumsum(per_s) / self.rate
         cloud = np.zeros(per_s.size)
         for kernel in kernels:
@@ -213,7 +213,7 @@ class Synth:
         return cloud
 
     def overlay(self, parts: Iterable[tuple[float, FloatArray]]) -> FloatArray:
-        """One sound from several that start at different times, given in seconds."""
+        """Mix sounds that start at different times, given in seconds."""
         placed = [(round(offset_s * self.rate), sound) for offset_s, sound in parts]
         total = np.zeros(max(start + sound.size for start, sound in placed))
         for start, sound in placed:
@@ -242,19 +242,19 @@ def curve(n: int, points: Points) -> FloatArray:
 
 
 def filtered(sound: FloatArray, response: FloatArray) -> FloatArray:
-    """A sound through a filter of an impulse response, as long as before."""
-    # Single precision is a hundred decibels finer than the sound, and three times as fast.
+    """Convolve a sound with an impulse response, keeping its length."""
+    # Errors of single precision are 100 dB below the sound, and it is three times as fast.
     made = signal.oaconvolve(sound.astype(np.float32), response.astype(np.float32))
     return np.asarray(made[: sound.size], np.float64)
 
 
 def unit_rms(sound: FloatArray) -> FloatArray:
-    """A sound at an RMS level of 1; silence as it is."""
+    """Scale a sound to an RMS level of 1; silence stays silent."""
     return np.asarray(sound / np.sqrt(np.mean(np.square(sound)) + 1e-24))
 
 
 def peaked(sound: FloatArray) -> FloatArray:
-    """A sound with a peak of 1."""
+    """Scale a sound to a peak of 1."""
     return np.asarray(sound / np.max(np.abs(sound)))
 
 
@@ -272,18 +272,18 @@ def rolloff(count: int, exponent: float) -> FloatArray:
 
 
 def octaves(low_hz: float, levels_db: Sequence[float], t60_s: float, faster: float) -> Bands:
-    """Bands of a hit, one an octave: each higher one decays `faster` by that factor."""
+    """Bands of a hit, one per octave; each decays `faster` times as fast as the one below."""
     return [(low_hz * 2.0**i, db, t60_s * faster**-i) for i, db in enumerate(levels_db)]
 
 
 def semitones(root_hz: float, steps: Sequence[float] | FloatArray) -> FloatArray:
-    """Pitches that lie equal-tempered semitones above a root."""
+    """Pitches in Hz that lie `steps` equal-tempered semitones above a root."""
     return root_hz * 2.0 ** (np.asarray(steps, dtype=np.float64) / 12.0)
 
 
 @functools.lru_cache(maxsize=128)
 def _octave_noise(step: int, rate: int) -> FloatArray:
-    """Noise in an octave, of RMS 1, that repeats without a seam: hits are excerpts of it."""
+    """Seamlessly looping noise in an octave, of RMS 1; hits are excerpts of it."""
     octaves_up = shared.octaves_above_1_hz(_STORED // 2 + 1, rate / _STORED)
     shape = np.maximum(0.0, 1.0 - np.square(octaves_up - step / _STEPS))
     drawn = np.random.default_rng(step).standard_normal(2 * shape.size).view(np.complex128)

@@ -1,11 +1,11 @@
-"""Emotion by prosody, and its measurement: pitch, pace, level and tilt of the same words and voice.
+"""Express emotions by pitch, duration, level and spectral tilt of speech, and measure these.
 
-WORLD (Morise, Yokomori & Ozawa, 2016, IEICE Trans. E99-D(7), 1877-1884) takes speech apart and puts
-it together again. Neutral speech is left as it is, so emotions differ from it by the vocoder's
-traces as well.
+WORLD (Morise, Yokomori & Ozawa, 2016, IEICE Trans. E99-D(7), 1877-1884) analyses and resynthesises
+speech. Neutral speech is not resynthesised, so emotional speech also differs from it by artefacts
+of the vocoder.
 
-Directions of the :data:`TARGETS` follow these reviews; sizes are held to what leaves the words
-intelligible and the voice human, so F0 rises by less than in synthesis by rule.
+The directions of the :data:`TARGETS` follow these reviews. Their sizes are limited so that words
+stay intelligible and voices human; F0 therefore rises by less than in rule-based synthesis.
 
 - Juslin & Laukka, Psychol. Bull. 129(5):770-814, 2003 (cues; the range of F0 for fear).
 - Murray & Arnott, J. Acoust. Soc. Am. 93(2):1097-1108, 1993 (order of F0 means, irregular fear).
@@ -30,16 +30,16 @@ FRAME_S = 0.005
 F0_LIMITS_HZ = (50.0, 700.0)
 _BANDS_HZ = 500 * 2 ** (np.arange(12) / 3)  # centres of third-octave bands, to 6.3 kHz
 _MIN_VOICED_S = 0.1
-_TILT_LIMITS_HZ = (125.0, 8000.0)  # outside of these the gain stays: rumble and hiss stay down
+_TILT_LIMITS_HZ = (125.0, 8000.0)  # constant gain outside, so as not to boost rumble or hiss
 _PEAK = 0.99
 
 
 @dataclass(frozen=True)
 class SpeechMeasurement:
-    """Pitch, level and tilt of speech.
+    """Duration, pitch, level and tilt of speech.
 
-    Only frames within 25 dB of the loudest count, and as voiced only those that both trackers call
-    so: Harvest alone finds an F0 in much that has none.
+    Pitch and tilt use only frames within 25 dB of the loudest. A frame is voiced if both Harvest
+    and DIO find an F0: Harvest alone finds an F0 in many frames that have none.
     """
 
     speech_s: float
@@ -52,22 +52,22 @@ class SpeechMeasurement:
 def measure_speech(samples: npt.NDArray[np.float32]) -> SpeechMeasurement:
     """Measure speech without a background: float32, ``(n,)``, mono, at ``SAMPLE_RATE``.
 
-    F0 is Harvest's, not DIO's, so that a mistake of :func:`express` shows here. SpeechError if
-    nothing in it is voiced.
+    F0 is estimated by Harvest rather than DIO, so that errors of :func:`express` show here.
+    SpeechError if no frame is voiced.
     """
     speech = samples.astype(np.float64)
-    # Praat's window for a pitch of at least 50 Hz, 64 ms in all, is about this Gaussian.
+    # Approximates Praat's window for a pitch of at least 50 Hz, which is 64 ms long.
     power = gaussian_filter1d(speech**2, 0.013 * SAMPLE_RATE)[:: round(FRAME_S * SAMPLE_RATE)]
     level_db = 10 * np.log10(power + 1e-12)
     loud = level_db > np.percentile(level_db, 99) - 25
-    # Some twenty times slower than DIO (Morise, 2017, Interspeech, 2321-2325).
+    # Harvest is about twenty times slower than DIO (Morise, 2017, Interspeech, 2321-2325).
     f0, _ = pyworld.harvest(
         speech, SAMPLE_RATE, f0_floor=60.0, f0_ceil=F0_LIMITS_HZ[1], frame_period=1000 * FRAME_S
     )
     f0, other = f0[: len(loud)], dio(speech)[0][: len(loud)]
     voiced = loud & (f0 > 0) & (other > 0)
     if not voiced.any():
-        raise SpeechError("cannot be measured: nothing in it is voiced speech")
+        raise SpeechError("cannot be measured: it contains no voiced speech")
     heights_st = 12 * np.log2(f0[voiced] / 100)
     low_st, high_st = np.percentile(heights_st, [5, 95])
     return SpeechMeasurement(
@@ -82,8 +82,8 @@ def measure_speech(samples: npt.NDArray[np.float32]) -> SpeechMeasurement:
 def dio(speech: FloatArray) -> tuple[FloatArray, FloatArray]:
     """F0 in Hz (0 where unvoiced) and times in seconds of each frame, both ``(frames,)``.
 
-    DIO and StoneMask (Morise et al., 2009, AES 35th Conference), twice: first for the speaker's own
-    range (after De Looze & Hirst, 2008, Speech Prosody, 135-138), which keeps octave errors out.
+    DIO and StoneMask (Morise et al., 2009, AES 35th Conference) run twice, first to find the
+    speaker's range (after De Looze & Hirst, 2008, Speech Prosody, 135-138), to avoid octave errors.
     """
     f0, times_s = _dio(speech, 60.0, 600.0)
     if not f0.any():
@@ -110,14 +110,14 @@ def _tilt(speech: FloatArray, loud: npt.NDArray[np.bool_]) -> float:
 
 @dataclass(frozen=True)
 class Prosody:
-    """How speech differs from the same speaker's neutral speech."""
+    """Changes from a speaker's neutral speech to emotional speech."""
 
     f0_mean_st: float  # added, in semitones
     f0_range: float  # multiplies the distance of F0 from its mean, in semitones
-    duration: float  # multiplies the time
+    duration: float  # multiplies the duration
     level_db: float  # added to the active speech level
     tilt_db_per_octave: float  # added to the slope of the spectrum
-    jitter: float = 0.0  # standard deviation of F0 from one 5 ms frame to the next, relative to F0
+    jitter: float = 0.0  # standard deviation of a random factor of F0, drawn for each 5 ms frame
 
 
 TARGETS: dict[str, Prosody] = {
@@ -127,14 +127,14 @@ TARGETS: dict[str, Prosody] = {
     "sad": Prosody(-2.0, 0.6, 1.25, -5.0, -2.0),
     "happy": Prosody(3.0, 1.7, 0.9, 3.0, 0.5),
 }
-"""The emotions, by the names that :class:`aor_lib.config.records.Stimulus` has for them."""
+"""Prosody of each emotion of :class:`aor_lib.config.records.Stimulus`, by name."""
 
 
 def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.float32]:
-    """Give neutral speech the prosody of an emotion; ``neutral`` is the input itself.
+    """Give neutral speech the prosody of an emotion; ``neutral`` returns the input unchanged.
 
     ``samples`` are float32, ``(n,)``, mono, at 24 kHz; ``emotion`` is a key of :data:`TARGETS`.
-    SpeechError if they hold under 0.1 s of voiced speech.
+    SpeechError if ``samples`` have less than 0.1 s of voiced speech.
     """
     if emotion == "neutral":
         return samples
@@ -148,11 +148,11 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
     envelope *= 10 ** (target.tilt_db_per_octave * np.log2(tilted_hz / 1000) / 10)
     noisiness = pyworld.d4c(neutral, f0, times_s, SAMPLE_RATE)
     changed = _intonation(f0, target)
-    frame_ms = 1000 * FRAME_S * target.duration  # further apart is the same speech, slower
+    frame_ms = 1000 * FRAME_S * target.duration  # a longer frame period slows speech down
     expressed = pyworld.synthesize(changed, envelope, noisiness, SAMPLE_RATE, frame_ms)
     expressed = expressed[: round(len(neutral) * target.duration)]
     level_dbfs = active_speech_level_dbfs(neutral, SAMPLE_RATE) + target.level_db
-    # The level that limiting takes off is put on again, which converges within a few rounds.
+    # Limiting lowers the level, so the gain is applied again; this converges within a few rounds.
     for _ in range(5):
         missing_db = level_dbfs - active_speech_level_dbfs(expressed, SAMPLE_RATE)
         expressed = _limited(expressed * 10 ** (missing_db / 20))
@@ -164,7 +164,7 @@ def _intonation(f0: FloatArray, target: Prosody) -> FloatArray:
     heights_st = 12 * np.log2(f0[voiced])
     mean_st = heights_st.mean()
     heights_st = mean_st + target.f0_mean_st + target.f0_range * (heights_st - mean_st)
-    # A fixed generator: one emotion of one recording is one sound, and speech is compared in pairs.
+    # A fixed seed: the same speech and emotion give the same sound, as comparisons are paired.
     irregular = np.random.default_rng(0).normal(1.0, target.jitter, voiced.sum())
     changed = np.zeros_like(f0)
     changed[voiced] = np.clip(2 ** (heights_st / 12) * irregular, *F0_LIMITS_HZ)
@@ -174,5 +174,5 @@ def _intonation(f0: FloatArray, target: Prosody) -> FloatArray:
 def _limited(samples: FloatArray) -> FloatArray:
     gain = _PEAK / np.maximum(np.abs(samples), _PEAK)
     window = 2 * round(0.005 * SAMPLE_RATE) + 1
-    # The mean over as long a window as the minimum's never lies above the gain that a peak needs.
+    # As the mean uses the window of the minimum, it never exceeds the gain that a peak needs.
     return np.asarray(samples * uniform_filter1d(minimum_filter1d(gain, window), window))

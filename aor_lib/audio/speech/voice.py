@@ -1,4 +1,4 @@
-"""Text to speech with the voices of Kokoro-82M (Apache-2.0), on one thread: always the same bytes.
+"""Text to speech with Kokoro-82M (Apache-2.0), on one thread for reproducible bytes.
 
 https://huggingface.co/hexgrad/Kokoro-82M, through ONNX Runtime.
 """
@@ -15,19 +15,19 @@ from aor_lib.storage import assets
 from aor_lib.storage.assets import load_or_make
 
 SAMPLE_RATE = 24_000
-"""Of all speech, and so of every clip, in Hz."""
+"""Sample rate of all speech, and therefore of every clip, in Hz."""
 RATES: dict[str, float] = {"slow": 0.8, "normal": 1.0, "fast": 1.25}
-"""Speaking rates as multiples of the voice's own."""
+"""Speaking rates as multiples of the voice's normal rate."""
 
 
 class SpeechError(AorError):
-    """A text that could not be spoken, or speech that could not be changed or measured."""
+    """Error for text that cannot be spoken, or speech that cannot be changed or measured."""
 
 
 def synthesise(text: str, voice: str, rate: str = "normal") -> npt.NDArray[np.float32]:
-    """Speak a text, mono at 24 kHz without silent margins; kept in the user's cache.
+    """Speak a text: float32, ``(samples,)``, mono, 24 kHz, silence trimmed at both ends; cached.
 
-    ``voice`` is an English Kokoro voice, such as ``af_heart`` (ParamsError if there is none), and
+    ``voice`` is an English Kokoro voice, such as ``af_heart`` (ParamsError if unknown), and
     ``rate`` a key of :data:`RATES`. SpeechError if the text cannot be spoken.
     """
     made_from = ["kokoro", assets.revision("kokoro"), voice, rate, text]
@@ -36,7 +36,7 @@ def synthesise(text: str, voice: str, rate: str = "normal") -> npt.NDArray[np.fl
 
 
 def gender_of(voice: str) -> Literal["female", "male"]:
-    """Gender of a voice, which its id names."""
+    """Gender of a voice, from the second letter of its id."""
     return "female" if voice[1:2] == "f" else "male"
 
 
@@ -45,14 +45,14 @@ def _speak(text: str, voice: str, rate: str) -> npt.NDArray[np.float32]:
     if voice not in styles:
         raise ParamsError(f"voices: no voice {voice!r}{did_you_mean(voice, styles)}")
     style = np.fromfile(styles[voice], dtype=np.float32).reshape(-1, 1, 256)
-    # Two letters lead every id: a(merican) or b(ritish), f(emale) or m(ale).
+    # Every id begins with two letters: a(merican) or b(ritish), f(emale) or m(ale).
     language = "en-us" if voice[0] == "a" else "en-gb"
     try:
         samples, _ = _kokoro().create(text, voice=style, speed=RATES[rate], lang=language)
-    except ValueError as error:  # nothing in the text can be said
-        raise SpeechError(f"voice {voice!r} cannot say {text!r}: {error}") from error
+    except ValueError as error:  # the text contains nothing to pronounce
+        raise SpeechError(f"voice {voice!r} cannot speak {text!r}: {error}") from error
     if len(samples) < SAMPLE_RATE // 10 or not np.isfinite(samples).all():
-        raise SpeechError(f"voice {voice!r} made no sound of {text!r}")
+        raise SpeechError(f"voice {voice!r} produced no speech for {text!r}")
     return np.asarray(samples, dtype=np.float32)
 
 
@@ -65,7 +65,7 @@ def _kokoro() -> Any:
     options.intra_op_num_threads = 1
     path = str(assets.fetch("kokoro") / "kokoro-v1.0.int8.onnx")
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    # Every call passes its own style, but the class insists on a file of voices.
+    # Every call passes its own style, but the class requires a file of voices.
     with tempfile.NamedTemporaryFile(suffix=".npz") as no_voices:
         np.savez(no_voices, allow_pickle=False)
         no_voices.flush()

@@ -1,4 +1,4 @@
-"""Blows, steps and what creaks: noise that dies away at once rather than bodies that ring."""
+"""Blows, steps and creaks: noise that dies away at once rather than bodies that ring."""
 
 from typing import Annotated, TypeAlias
 
@@ -16,7 +16,7 @@ _GRIND_HZ = np.array([600.0, 1_370.0, 3_140.0, 7_150.0])
 
 @sound
 def blow(synth: Synth, *, target: Target, contacts: Count = 2, gap_s: Seconds = 0.03) -> FloatArray:
-    """A blow: a fist or a foot lands in two contacts, a body or furniture that falls in several."""
+    """A blow or a fall: two contacts for a fist or a foot, more for a falling body or furniture."""
     struck = TABLES["blows"][target]
     bands = octaves(*struck["bands"])
     n = synth.samples(max(t60_s for _, _, t60_s in bands))
@@ -52,7 +52,7 @@ def step(
 
 @sound
 def ball(synth: Synth) -> FloatArray:
-    """One bounce of a heavy ball, which is pressed flat and springs back."""
+    """One bounce of a heavy ball, which is compressed and springs back."""
     n = synth.samples(0.3)
     bounce = peaked(synth.hit(n, _BALL, attack_s=0.012))
     back = 0.5 * peaked(synth.hit(n, _BALL, attack_s=0.003))
@@ -61,7 +61,7 @@ def ball(synth: Synth) -> FloatArray:
 
 @sound
 def squeak(synth: Synth, *, pitch_hz: Pitch = 1_200) -> FloatArray:
-    """A sole or a hinge that slips: its pitch never keeps still, and its level even less."""
+    """A sole or a hinge that slips: its pitch wavers constantly, and its level even more."""
     n = synth.samples(0.14 * synth.rng.uniform(0.6, 1.5))
     around = synth.rng.uniform(-0.3, 0.3) + 0.2 * synth.wander(n, 3.0)
     pitch = pitch_hz * 2.0**around * (1.0 + 0.18 * synth.wander(n, 70.0))
@@ -71,7 +71,7 @@ def squeak(synth: Synth, *, pitch_hz: Pitch = 1_200) -> FloatArray:
 
 @sound
 def creak(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 1_200) -> FloatArray:
-    """A hinge or a trunk that sticks, slips and sticks again: squeaks one after another."""
+    """A hinge or a tree trunk that sticks, slips and sticks again: squeaks one after another."""
     parts, at_s = [], 0.0
     while at_s < seconds:
         part = squeak(synth, pitch_hz=pitch_hz) * synth.rng.uniform(0.5, 1.0)
@@ -82,7 +82,7 @@ def creak(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 1_200) -> FloatAr
 
 @sound
 def scrape(synth: Synth, *, seconds: Seconds = 0.4) -> FloatArray:
-    """A spade that is pushed into the ground: it strikes, and grinds over stones."""
+    """A spade pushed into the ground: it strikes and grinds over stones."""
     n = synth.samples(seconds)
     gains = 10.0 ** (np.stack([_uneven(synth, n, 5.0, 150.0) for _ in _GRIND_HZ]) / 20.0)
     grinding = np.einsum("bn,bn->n", [synth.octave(n, hz) for hz in _GRIND_HZ], gains)

@@ -1,6 +1,6 @@
 """Hard things that knock together: crockery, coins, keys, chains, blades, glass; small mechanisms.
 
-What tells them from musical instruments is that their many modes die away almost at once.
+Unlike those of musical instruments, their many modes die away almost at once.
 """
 
 from typing import Annotated, TypeAlias
@@ -23,7 +23,7 @@ _PER_S = 5.5
 def clatter(
     synth: Synth, *, thing: Thing, contacts: Count = 4, gap_s: Seconds = 0.07
 ) -> FloatArray:
-    """Contacts of a thing with others like it, each in another place."""
+    """Contacts of a thing with others like it, each at a different spot."""
     kernels = _contacts(synth, thing, min(contacts, _DISTINCT))
     parts, at_s = [], 0.0
     for number in range(contacts):
@@ -41,7 +41,7 @@ def dropped(
     first_gap_s: Seconds = 0.14,
     restitution: Share = 0.7,
 ) -> FloatArray:
-    """Something that falls and bounces ever faster and more softly."""
+    """A dropped object that bounces ever faster and more softly."""
     kernels = _contacts(synth, thing, min(bounces, _DISTINCT))
     parts, at_s = [], 0.0
     for number, left in enumerate(restitution ** np.arange(bounces)):
@@ -52,7 +52,7 @@ def dropped(
 
 @sound
 def shatter(synth: Synth, *, seconds: Seconds = 0.9) -> FloatArray:
-    """A pane that breaks: a crack, and shards of all sizes that fall and clink."""
+    """A breaking pane: a crack, and shards of all sizes that fall and clink."""
     n = synth.samples(seconds)
     crack = synth.hit(n, octaves(120, (-14, -10, -5, -2, 0, -2, -3), 0.16, 1.0), 0.0005)
     shards = [s for _ in range(3) for s in _contacts(synth, "glass", 2)]
@@ -134,7 +134,7 @@ def mechanism(
     pitch_hz: Pitch = 3000,
     whir: Gain = 0.3,
 ) -> FloatArray:
-    """Cams, pawls and gears: strokes in turn that all differ, and the whir of what drives them."""
+    """Cams, pawls and gears: a cycle of different strokes, and the whir of the drive."""
     n, plate = synth.samples(seconds), _plate(synth, 0.5 * pitch_hz)
     strokes = [_contact(synth, *plate) for _ in range(6)]
     made = synth.strokes(strokes_hz * (1.0 + 0.06 * synth.wander(n, 3.0)), n, strokes, 0.35)
@@ -162,5 +162,5 @@ def _contact(synth: Synth, hz: FloatArray, t60_s: FloatArray) -> FloatArray:
     bottom = synth.hit(n, _BOTTOM, 0.0003)
     ringing = synth.modal(n, hz, t60_s, synth.rng.normal(0.0, 1.0, hz.size))
     made = 0.6 * bottom / np.max(np.abs(bottom)) + 0.7 * ringing / np.max(np.abs(ringing))
-    # Noise of the case, far below, that lasts much longer.
+    # Noise of the case, which is much softer and lasts much longer.
     return peaked(made) + 0.05 * synth.hit(n, _CASE, 0.002)

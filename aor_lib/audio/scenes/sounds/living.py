@@ -1,4 +1,4 @@
-"""Throats of animals and of crowds: dogs, cats, birds, crickets; babble, cheering, applause."""
+"""Animals and crowds: dogs, cats, birds, crickets; babble, cheering, applause."""
 
 from dataclasses import replace
 from typing import Annotated, TypeAlias
@@ -18,7 +18,7 @@ _DISTINCT = 12
 
 @sound
 def bark(synth: Synth, *, pitch_hz: Pitch = 400, muffle_hz: Pitch = OPEN_HZ) -> FloatArray:
-    """One bark; a big dog's has a pitch of 350 Hz, a small one's of 600."""
+    """One bark; the pitch is about 350 Hz for a big dog and 600 Hz for a small one."""
     dog = replace(CRIES["bark"], tract=0.8 * (pitch_hz / 400.0) ** 0.5)
     cry = formants(synth, synth.rng.uniform(0.14, 0.22), pitch_hz, dog)
     return synth.fade(muffled(synth, muffled(synth, cry, 5000.0), muffle_hz), 0.005, 0.03)
@@ -26,7 +26,7 @@ def bark(synth: Synth, *, pitch_hz: Pitch = 400, muffle_hz: Pitch = OPEN_HZ) -> 
 
 @sound
 def meow(synth: Synth, *, pitch_hz: Pitch = 780) -> FloatArray:
-    """One mew of a cat."""
+    """One meow of a cat."""
     cry = formants(synth, synth.rng.uniform(0.5, 0.9), pitch_hz, CRIES["meow"])
     return synth.fade(cry, 0.04, 0.15)
 
@@ -53,7 +53,7 @@ def growl(synth: Synth, *, pitch_hz: Pitch = 60, seconds: Seconds = 1.2) -> Floa
 
 @sound
 def birdsong(synth: Synth, *, pitch_hz: Pitch, kinds: Count = 2) -> FloatArray:
-    """A songbird's phrase: kinds of syllable, each whistled several times."""
+    """A songbird's phrase of several kinds of syllable, each whistled several times."""
     at_s, parts = 0.0, []
     for _ in range(kinds):
         syllable_s = synth.rng.uniform(0.05, 0.13)
@@ -84,7 +84,7 @@ def owl(synth: Synth, *, pitch_hz: Pitch = 400) -> FloatArray:
 
 @sound
 def crickets(synth: Synth, *, seconds: Seconds) -> FloatArray:
-    """Crickets that trill, one near and one far, in the hiss of all the others and night air."""
+    """Two trilling crickets, one near and one far, over the hiss of the others and night air."""
     n = synth.samples(seconds)
     made = np.zeros(n)
     for level in (1.0, 0.2):
@@ -98,9 +98,9 @@ def crickets(synth: Synth, *, seconds: Seconds) -> FloatArray:
 
 @sound
 def murmur(synth: Synth, *, seconds: Seconds, talkers: Count = 20, raised: Ratio = 1) -> FloatArray:
-    """Babble of guests: sentences backwards, so that no word is one, near and far.
+    """Babble of guests, near and far: reversed sentences, so that no word is intelligible.
 
-    `raised` is the pitch: 1 of talk, 1.25 of excited people, 1.6 of children.
+    `raised` multiplies the pitch: 1 for talk, 1.25 for excited people, 1.6 for children.
     """
     n = synth.samples(seconds)
     near = _talk(synth, n, max(1, talkers // 5), raised)
@@ -110,7 +110,7 @@ def murmur(synth: Synth, *, seconds: Seconds, talkers: Count = 20, raised: Ratio
 
 @sound
 def cheering(synth: Synth, *, seconds: Seconds) -> FloatArray:
-    """A cheering crowd: long calls of many throats, excited talk, a roar and applause."""
+    """A cheering crowd: long calls of many voices, excited talk, a roar and applause."""
     n = synth.samples(seconds)
     distinct = []
     for _ in range(_DISTINCT):

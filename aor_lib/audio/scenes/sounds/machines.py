@@ -24,10 +24,10 @@ def motor(
     work_hz: Rate = 3,
     revs: Curve = FLAT,
 ) -> FloatArray:
-    """Electric motor: many orders of its rotation, each of its own and wandering, in moving air.
+    """Electric motor: many orders of its rotation, which wander in level, and moving air.
 
-    Its `work` is a noise, and slows it at random, some `work_hz` times a second; `revs`
-    is its speed over the length.
+    `work` adds noise and slows the motor at random, about `work_hz` times a second; `revs` is the
+    motor's speed over the length of the sound.
     """
     n = synth.samples(seconds)
     turning = curve(n, revs)
@@ -41,7 +41,7 @@ def motor(
 
 @sound
 def hum(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 50, air: Gain = 1) -> FloatArray:
-    """Fan, compressor or transformer: the orders of mains or a rotor, and the air it moves."""
+    """Fan, compressor or transformer: harmonics of the mains or a rotor, and moving air."""
     n = synth.samples(seconds)
     moved = synth.noise(n, ((60, -3.0), (160, 0.0), (600, -7.0), (2000, -18.0), (8000, -38.0)))
     steady = pitch_hz * (1.0 + 0.002 * synth.wander(n, 2.0))
@@ -50,7 +50,7 @@ def hum(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 50, air: Gain = 1) 
 
 @sound
 def jackhammer(synth: Synth, *, seconds: Seconds, blows_hz: Rate = 21) -> FloatArray:
-    """A chisel that breaks stone `blows_hz` times a second, in the exhaust of compressed air."""
+    """A chisel that strikes stone `blows_hz` times a second, and the exhaust of compressed air."""
     n, size = synth.samples(seconds), synth.samples(0.12)
     bands = octaves(60, (0, -1, -2.5, -4, -5, -6, -7.5, -9), 0.045, 1.17)
     shared = synth.hit(size, bands, 0.0005)
@@ -70,7 +70,7 @@ def jackhammer(synth: Synth, *, seconds: Seconds, blows_hz: Rate = 21) -> FloatA
 def chainsaw(
     synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 185, revs: Curve = FLAT
 ) -> FloatArray:
-    """A two-stroke engine at full throttle, hardly silenced, and the teeth of its chain in wood."""
+    """A two-stroke engine at full throttle, barely muffled, and its chain cutting wood."""
     n = synth.samples(seconds)
     turning = curve(n, revs)
     speed = pitch_hz * turning * (1.0 + 0.05 * synth.wander(n, 10.0))
@@ -83,9 +83,9 @@ def chainsaw(
 def _orders(
     synth: Synth, speed: FloatArray, n: int, count: int, unsteady: float, fall: float = 0.3
 ) -> FloatArray:
-    """Sines at whole multiples of a speed, whose levels wander each by itself; RMS 1."""
-    # One cycle is stored for each of twenty moments a second, and cycles are faded into the next:
-    # a sine for each order and sample takes five times as long.
+    """Sines at whole multiples of a speed, whose levels wander independently; RMS 1."""
+    # Twenty cycles per second are stored, and each is cross-faded into the next: computing a sine
+    # for each order and sample takes five times as long.
     at_moment = 20.0 * synth.time(n)
     moment = at_moment.astype(np.int64)
     into_next = at_moment - moment
@@ -103,9 +103,9 @@ def _orders(
 def engine(
     synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 32, rough: Ratio = 1, revs: Curve = FLAT
 ) -> FloatArray:
-    """Combustion engine that fires `pitch_hz` times a second, in four unlike cylinders.
+    """Combustion engine that fires `pitch_hz` times a second, in four different cylinders.
 
-    A large or idling engine is `rough`; a fast one is even. `revs` is its speed over the length.
+    A large or idling engine needs a high `rough`. `revs` is the speed over the sound's length.
     """
     n = synth.samples(seconds)
     turning = curve(n, revs)
@@ -122,7 +122,7 @@ def engine(
 def race_car(
     synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 110, gear_s: Seconds = 1.2
 ) -> FloatArray:
-    """Full throttle: the pitch climbs through each gear and falls back at the change of gear."""
+    """A race car at full throttle: the pitch climbs in each gear and drops at each gear change."""
     n = synth.samples(seconds)
     turn = synth.phase(1.0 / gear_s, n, synth.rng.uniform())
     gear = turn.astype(np.int64)
@@ -138,9 +138,9 @@ def race_car(
 def passing_car(
     synth: Synth, *, seconds: Seconds = 4, pitch_hz: Pitch = 65, close_s: Seconds = 0.9
 ) -> FloatArray:
-    """A car that passes: tyres and engine, louder and higher as it comes than as it goes.
+    """A passing car: tyres and engine, whose pitch drops as the car goes by.
 
-    It is near for about `close_s`.
+    The car is near for about `close_s`.
     """
     n = synth.samples(seconds)
     place = (synth.time(n) - 0.5 * seconds) / close_s
@@ -151,7 +151,7 @@ def passing_car(
 
 @sound
 def traffic(synth: Synth, *, seconds: Seconds) -> FloatArray:
-    """A street: distant traffic that never stops, and cars that pass."""
+    """A street: constant distant traffic, and passing cars."""
     n = synth.samples(seconds)
     waiting = engine(synth, seconds=seconds, pitch_hz=synth.rng.uniform(28.0, 40.0))
     made = 0.1 * synth.noise(n, _TRAFFIC) + 0.1 * unit_rms(waiting)
@@ -168,7 +168,7 @@ def traffic(synth: Synth, *, seconds: Seconds) -> FloatArray:
 
 @sound
 def tyre_squeal(synth: Synth, *, seconds: Seconds = 0.8, pitch_hz: Pitch = 1080) -> FloatArray:
-    """Tyres that slip: a squeal that trembles and breaks up, over rubbing noise."""
+    """Skidding tyres: a squeal that trembles and breaks up, over rubbing noise."""
     n = synth.samples(seconds)
     slip = pitch_hz * curve(n, ((0.0, 1.08), (0.3, 1.0), (1.0, 0.88)))
     slip *= 1.0 + 0.07 * synth.wander(n, 20.0) + 0.08 * synth.wander(n, 150.0)
@@ -202,7 +202,7 @@ def train(synth: Synth, *, seconds: Seconds) -> FloatArray:
 
 
 def _firing(synth: Synth, speed: FloatArray, n: int, rough: float) -> FloatArray:
-    # A cylinder's exhaust is short enough to have died away before the next but one fires.
+    # The exhaust of one cylinder has died away before the next cylinder but one fires.
     size, t60_s = synth.samples(0.2), 6.0 / float(np.max(speed))
     bands = octaves(45.0, (-8.0, 0.0, -7.5, -15.0, -22.0, -29.0), max(t60_s, 0.01), 1.6)
     shared = synth.hit(size, bands, 0.01)

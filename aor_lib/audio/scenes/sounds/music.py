@@ -111,7 +111,7 @@ def phrase(
     notes: Count = 6,
     pace_s: Seconds = 0.25,
 ) -> FloatArray:
-    """A few notes: a piano wanders over its scale with a chord, a harp breaks one."""
+    """A few notes: a piano wanders over a scale above a chord, or a harp plays an arpeggio."""
     scale_hz = semitones(pitch_hz, TABLES["scales"][scale])
     first = int(synth.rng.integers(4))
     if instrument == "harp":
@@ -152,7 +152,7 @@ def tape(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 230, motion: Motio
         speed *= 1.0 + 0.5 * synth.wander(n, 5.0)
     else:
         speed = -curve(n, ((0.0, 1.5), (0.5, synth.rng.uniform(6.0, 8.0)), (0.9, 7.0), (1.0, 1.0)))
-    # Linear interpolation: its images lie far below what is read at several times the speed.
+    # Linear interpolation is enough: its images are far softer than the sped-up music.
     position = (synth.rng.uniform(0.0, music.size) + np.cumsum(speed)) % music.size
     made = np.interp(position, np.arange(music.size), music)
     if motion == "scrub":
@@ -164,7 +164,7 @@ def tape(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 230, motion: Motio
 
 
 def _walk(rng: np.random.Generator, scale: object, count: int) -> FloatArray:
-    # Reflected at the ends of the scale.
+    # The walk is reflected at the ends of the scale.
     degrees = np.asarray(scale, dtype=np.float64)
     steps = np.cumsum(rng.choice((-2, -1, 1, 2), count)) + rng.integers(degrees.size)
     return np.asarray(degrees[np.abs((steps % (2 * degrees.size - 2)) - (degrees.size - 1))])
@@ -173,7 +173,7 @@ def _walk(rng: np.random.Generator, scale: object, count: int) -> FloatArray:
 def _piano_note(synth: Synth, pitch_hz: float, seconds: float) -> FloatArray:
     order = np.arange(1, 15, dtype=np.float64)
     pitches = pitch_hz * order * np.sqrt(1.0 + 4e-4 * np.square(order))
-    # A hammer that strikes at an eighth of the string leaves the eighth harmonic out.
+    # A hammer that strikes at an eighth of the string does not excite the eighth harmonic.
     gains = np.abs(np.sin(np.pi * order / 8.0)) * order**-1.1
     t60s = 5.0 * (220.0 / pitch_hz) ** 0.5 * order**-0.6
     return synth.fade(synth.modal(synth.samples(seconds), pitches, t60s, gains), 0.002, 0.08)
@@ -181,7 +181,7 @@ def _piano_note(synth: Synth, pitch_hz: float, seconds: float) -> FloatArray:
 
 def _pluck(synth: Synth, pitch_hz: float) -> FloatArray:
     order = np.arange(1, 11, dtype=np.float64)
-    # A finger at a third of the string: the third harmonic is missing.
+    # A finger that plucks at a third of the string does not excite the third harmonic.
     gains = np.abs(np.sin(np.pi * order / 3.0)) * order**-1.2
     t60s = 2.2 * (260.0 / pitch_hz) ** 0.5 * order**-0.9
     return synth.fade(synth.modal(synth.samples(0.8), pitch_hz * order, t60s, gains), 0.001, 0.2)

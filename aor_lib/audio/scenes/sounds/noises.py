@@ -52,7 +52,7 @@ def grains(
     flutter: Ratio = 0,
     flutter_hz: Rate = 3,
 ) -> FloatArray:
-    """Many small knocks: fire, sparks, gravel, rubble, jingling; the body ``none`` is noise.
+    """Many small knocks: fire, sparks, gravel, rubble, jingling; the body ``none`` gives noise.
 
     Grains lie up to an octave around the pitch; `ground` adds a rumble below them.
     """
@@ -74,7 +74,7 @@ def grains(
 
 @sound
 def bit_noise(synth: Synth, *, seconds: Seconds, steps_hz: Rate = 1_500) -> FloatArray:
-    """Explosion of an early console: noise held for whole steps, as of a shift register."""
+    """Explosion in an early console game: noise held in steps, as from a shift register."""
     n, hold = synth.samples(seconds), max(1, round(synth.rate / max(steps_hz, 20.0)))
     steps = synth.rng.choice((-1.0, 1.0), n // hold + 1)
     return np.repeat(steps, hold)[:n] * synth.decay(n, 1.8 * seconds)
@@ -86,7 +86,7 @@ def rubble(
 ) -> FloatArray:
     """Stones of many sizes that fall on each other: masonry, a rockfall, gravel on a belt.
 
-    The small ones are the most; the larger all of them are, the lower the pitch.
+    Small stones are the most numerous; a lower pitch makes all stones larger.
     """
     n, size = synth.samples(seconds), synth.samples(0.25)
     density = curve(n, shape)
@@ -114,7 +114,7 @@ def fire(synth: Synth, *, seconds: Seconds, roar: Gain = 0.9, crackle: Gain = 0.
         small.append(synth.hit(synth.samples(0.02), bands, 0.0003))
         bands = ((400 * at, -4.0, 0.05), (900 * at, 0.0, 0.03), (2500 * at, 0.0, 0.02))
         large.append(synth.hit(synth.samples(0.08), (*bands, (6000 * at, -2.0, 0.01)), 0.0003))
-    busy = 1.0 + 0.8 * synth.wander(n, 2.0)  # crackles come in spells
+    busy = 1.0 + 0.8 * synth.wander(n, 2.0)  # crackles come in bursts
     made = roar * flames * flap + 0.06 * hiss * np.sqrt(flap)
     for per_s, kernels, share in ((190.0, small, 0.8), (16.0, large, 0.5)):
         made += crackle * share * unit_rms(synth.cloud(per_s * busy, kernels))
@@ -136,7 +136,7 @@ def frying(synth: Synth, *, seconds: Seconds, shape: Curve = FLAT) -> FloatArray
 
 @sound
 def gunshot(synth: Synth, *, suppressed: bool = False) -> FloatArray:
-    """A shot: a front much louder than all else, and a dozen echoes that come when they like."""
+    """A gunshot: a front much louder than the rest, and a dozen echoes at random times."""
     bands = _HUSHED if suppressed else _SHOT
     return _echoing(synth, _front(synth, bands, 0.9, 1.5), bands, 0.5)
 
@@ -149,7 +149,7 @@ def explosion(synth: Synth, *, seconds: Seconds = 1.6) -> FloatArray:
 
 @sound
 def thunder(synth: Synth, *, seconds: Seconds = 3.0) -> FloatArray:
-    """Near thunder: peals that come from ever farther along the flash."""
+    """Nearby thunder: peals from points ever farther along the flash."""
     return _rolling(synth, _THUNDER, seconds, 0.6)
 
 
@@ -164,13 +164,13 @@ def _front(synth: Synth, bands: Bands, seconds: float, sharp: float) -> FloatArr
     n = synth.samples(seconds)
     blast = synth.hit(n, bands, attack_s=0.0004, spread_db=2.0)
     blast = np.tanh(4.0 * blast / np.max(np.abs(blast)))
-    # The pressure wave itself: up at once, and below the air's for a few milliseconds after.
+    # The pressure wave: a sudden rise, then below ambient pressure for a few milliseconds.
     time = synth.time(n) / 0.0012
     return np.asarray(blast + sharp * (1.0 - time) * np.exp(-time))
 
 
 def _echoing(synth: Synth, made: FloatArray, bands: Bands, within_s: float) -> FloatArray:
-    # A wall throws back another sound than the muzzle's: copies would be heard as a comb.
+    # Echoes are drawn anew: copies of the shot itself would sound like a comb filter.
     walls = [_front(synth, bands, within_s, 1.5) for _ in range(4)]
     dull, echoes = [np.convolve(wall, np.ones(5) / 5) for wall in walls], []
     for at_s in synth.rng.uniform(0.04, 1.0, 12) * within_s:

@@ -1,4 +1,4 @@
-"""Pitched sounds of one source: beeps, whistles, horns, sirens, lasers, bells."""
+"""Pitched sounds of a single source: beeps, whistles, horns, sirens, lasers, bells."""
 
 from typing import Literal, TypeAlias
 
@@ -18,7 +18,7 @@ WAVES: dict[Wave, FloatArray] = {
     "saw": rolloff(24, 1.0),
     "buzz": rolloff(40, 0.6),
 }
-"""Amplitudes of the harmonics, from dull to sharp."""
+"""Amplitudes of each wave's harmonics; waves are listed from dull to bright."""
 
 
 @sound
@@ -43,8 +43,8 @@ def tone(
 ) -> FloatArray:
     """A tone, or several at ratios of the pitch, that may bend, tremble, pulse and breathe.
 
-    `bend` is the pitch and `shape` the level over the length; `wobble` deviates at random and
-    `vibrato` regularly; `breath` adds air around the pitch.
+    `bend` scales the pitch and `shape` the level over the length; `wobble` varies the pitch at
+    random and `vibrato` periodically; `breath` adds air around the pitch.
     """
     n = synth.samples(seconds)
     pitch = pitch_hz * curve(n, bend)
@@ -77,7 +77,7 @@ def beeps(
     rise: library.Steps = (0.0,),
     wave: Wave = "square",
 ) -> FloatArray:
-    """Electronic beeps from onset to onset `gap_s`; `rise` lists semitones, taken in turn."""
+    """Electronic beeps, `gap_s` from onset to onset; `rise` lists their semitones in turn."""
     n = synth.samples(beep_s)
     sounding = [synth.tone(float(hz), n, WAVES[wave]) for hz in semitones(pitch_hz, rise)]
     beeping = [synth.fade(beep, 0.0003, 0.0003) for beep in sounding]
@@ -86,7 +86,7 @@ def beeps(
 
 @sound
 def siren(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch, turn_s: Seconds = 5) -> FloatArray:
-    """Wail and yelp of an emergency vehicle in turns: the same sweep, once slow and once fast."""
+    """Alternating wail and yelp of an emergency vehicle: the same sweep, slow and fast."""
     n = synth.samples(seconds)
     wailing = (2.0 * synth.phase(1.0 / turn_s, n, synth.rng.uniform())).astype(np.int64) % 2 == 0
     sweeps_hz = np.where(wailing, synth.rng.uniform(0.35, 0.55), synth.rng.uniform(2.6, 3.8))
@@ -127,7 +127,7 @@ def gong(synth: Synth, *, pitch_hz: Pitch) -> FloatArray:
     n = synth.samples(2.4)
     nominal = library.TABLES["bodies"]["gong"]
     modes = nominal * synth.rng.normal(1.0, 0.006, len(nominal))
-    # Each mode is a pair of close ones: a gong is never quite round, and it beats.
+    # Each mode is a pair of close modes, which beat: a gong is never quite round.
     ratios = np.concatenate([modes, modes * synth.rng.uniform(1.003, 1.012, modes.size)])
     gains = synth.rng.uniform(0.4, 1.0, ratios.size) * ratios**-0.5
     low = ratios < 3.0

@@ -1,7 +1,7 @@
-"""Throats without words: screams, shouts, sobs, moans, breathing, coughs; what cries are made of.
+"""Voices without words (screams, shouts, sobs, moans, breathing, coughs), and parts of cries.
 
-They are vowels and sentences of the study's own text to speech, with another pitch, effort and
-breath.
+They are made of synthesised vowels, or of sentences of the study's own text to speech, with
+changes of pitch, effort and breath.
 """
 
 import functools
@@ -21,7 +21,7 @@ SENTENCES = Path(__file__).with_name("voices.flac")
 """Sentences of the study's own text to speech, one in each slot (reference/voice_bank.py)."""
 SLOT_S = 3.0
 OPEN_HZ = 12_000.0
-"""A muffling frequency that muffles nothing."""
+"""A muffling frequency at which nothing is muffled."""
 _FORMANT_GAINS = np.array([1.0, 0.5, 0.2])
 _HIGHEST_HZ = 5_000.0
 _BREATH = TABLES["spectra"]["breath"]
@@ -29,12 +29,12 @@ _BREATH = TABLES["spectra"]["breath"]
 
 @dataclass(frozen=True)
 class Cry:
-    """A cry of a person or an animal, over the length of the ``vowels`` (letters of "aeiou").
+    """Parameters of a cry of a person or an animal, on ``vowels`` (letters of "aeiou") in turn.
 
-    ``bend`` is its pitch and ``shape`` its level. ``tract`` is 1 for a man and 1.6 or more for a
-    small animal; ``shaky`` deviates the pitch at random, ``rough`` the level, ``rough_hz`` times a
-    second; ``breath`` adds noise, and what is ``pressed`` is clipped softly; ``drift`` is the share
-    by which pitches differ from cry to cry.
+    ``bend`` is the pitch and ``shape`` the level over the cry. ``tract`` scales the formants: 1 for
+    a man and 1.6 or more for a small animal. ``shaky`` varies the pitch at random and ``rough`` the
+    level, ``rough_hz`` times a second. ``breath`` adds noise, ``pressed`` is the gain before soft
+    clipping, and ``drift`` is the relative standard deviation of the pitch between cries.
     """
 
     vowels: str
@@ -56,7 +56,7 @@ CRIES = {name: Cry(**keys) for name, keys in TABLES["cries"].items()}
 
 @functools.cache
 def sentences(rate: int) -> tuple[FloatArray, ...]:
-    """The sentences, each of an RMS of 1, without the bass of a near microphone."""
+    """Sentences at an RMS of 1, without the bass boost of a close microphone."""
     samples, stored_rate = soundfile.read(SENTENCES)
     highpass = signal.butter(2, 200, "highpass", fs=rate, output="sos")
     slots = [np.trim_zeros(slot, "b") for slot in samples.reshape(-1, round(SLOT_S * stored_rate))]
@@ -65,7 +65,7 @@ def sentences(rate: int) -> tuple[FloatArray, ...]:
 
 
 def backwards(synth: Synth, raised: float) -> FloatArray:
-    """A random sentence of the bank backwards, about `raised` times as high and as fast."""
+    """A random sentence, reversed, about `raised` times as high and as fast."""
     spoken = sentences(synth.rate)
     reverse = spoken[synth.rng.integers(len(spoken))][::-1]
     ratio = raised * 2.0 ** synth.rng.uniform(-0.2, 0.2)
@@ -74,14 +74,14 @@ def backwards(synth: Synth, raised: float) -> FloatArray:
 
 
 def muffled(synth: Synth, samples: FloatArray, muffle_hz: float) -> FloatArray:
-    """Samples without what lies above a frequency, by 12 dB an octave."""
+    """Low-pass filter samples at `muffle_hz`, by 12 dB per octave."""
     if muffle_hz >= 0.45 * synth.rate:
         return samples
     return np.asarray(signal.sosfilt(low_pass(2, muffle_hz, synth.rate), samples))
 
 
 def formants(synth: Synth, seconds: float, pitch_hz: float, cry: Cry) -> FloatArray:
-    """A cry by the formants of its vowels over a rich tone, within ±1."""
+    """Synthesise a cry from a rich tone and the formants of its vowels, within ±1."""
     n = synth.samples(seconds)
     pitch = pitch_hz * synth.rng.normal(1.0, cry.drift) * curve(n, cry.bend)
     pitch *= 1.0 + 0.02 * synth.wander(n, 6.0)
@@ -107,7 +107,7 @@ def formants(synth: Synth, seconds: float, pitch_hz: float, cry: Cry) -> FloatAr
 def scream(
     synth: Synth, *, pitch_hz: Pitch = 620, seconds: Seconds = 1.1, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
-    """A scream at the top of the voice, rough by fast random changes of its level."""
+    """A scream at the top of the voice, made rough by fast random changes in level."""
     bend = ((0.0, 0.7), (synth.rng.uniform(0.06, 0.18), 1.0), (0.75, 0.95), (1.0, 0.6))
     cry = formants(synth, seconds, pitch_hz, replace(CRIES["scream"], bend=bend))
     return synth.fade(muffled(synth, cry, min(muffle_hz, 3_000.0)), 0.01, 0.05)
@@ -117,7 +117,7 @@ def scream(
 def shout(
     synth: Synth, *, pitch_hz: Pitch = 380, seconds: Seconds = 0.5, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
-    """One short shout, as of exertion or of anger, that rises at once and falls."""
+    """One short shout of exertion or anger, which rises at once and falls."""
     cry = formants(synth, seconds, pitch_hz, CRIES["shout"])
     return synth.fade(muffled(synth, cry, min(muffle_hz, 3_500.0)), 0.005, 0.05)
 
@@ -126,9 +126,9 @@ def shout(
 def shouting(
     synth: Synth, *, seconds: Seconds = 0.9, raised: Ratio = 1.5, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
-    """A raised voice whose words are backwards and cannot be understood.
+    """A raised voice whose words are reversed and cannot be understood.
 
-    `raised` multiplies its pitch; a door, a lid or a cloth takes away what lies above `muffle_hz`.
+    `raised` multiplies the pitch; frequencies above `muffle_hz` are cut, as by a door or a cloth.
     """
     voice = backwards(synth, raised)
     start = synth.rng.integers(max(1, voice.size - synth.samples(seconds)))
@@ -170,7 +170,7 @@ def panting(synth: Synth, *, seconds: Seconds = 0.5) -> FloatArray:
 
 @sound
 def cough(synth: Synth, *, pitch_hz: Pitch = 270) -> FloatArray:
-    """A cough: air that bursts out of the throat, and the voice that closes it."""
+    """A cough: a burst of air from the throat, and the voice that ends it."""
     n = synth.samples(0.12)
     burst = synth.noise(n, _BREATH) * curve(n, ((0.0, 0.0), (0.14, 1.0), (1.0, 0.0)))
     voice = formants(synth, 0.12, pitch_hz, CRIES["cough"])

@@ -12,7 +12,7 @@ def rain(
 ) -> FloatArray:
     """Rain on ground and leaves: drops of many sizes over the broadband hiss of all the others.
 
-    The nearer drops are `drops_per_s`; the lower the pitch, the hollower the surface.
+    `drops_per_s` counts only near drops; a lower pitch makes the surface sound hollower.
     """
     n, size = synth.samples(seconds), synth.samples(0.03)
     hiss = ((pitch_hz / 8, -36.0), (pitch_hz / 2, -6.0), (pitch_hz, 0.0), (9000.0, -14.0))
@@ -34,7 +34,7 @@ def running_water(
     bubbles: Gain = 0.8,
     surge_hz: Rate = 0,
 ) -> FloatArray:
-    """A tap, a stream or a jug that is emptied: a fluttering rush, and bubbles that it takes down.
+    """A tap, a stream or a jug being emptied: a fluttering rush, and the bubbles that it entrains.
 
     A wider and slower flow has a lower pitch. `surge_hz` makes it slosh to and fro.
     """
@@ -50,7 +50,7 @@ def running_water(
 def bubbles(
     synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 600, per_s: Rate = 80
 ) -> FloatArray:
-    """Air that rises through a liquid that boils or gurgles, in the noise of its surface."""
+    """Air rising through a boiling or gurgling liquid, and the noise of its surface."""
     n = synth.samples(seconds)
     rising = synth.cloud(np.full(n, per_s + 1e-9), _bubbles(synth, pitch_hz))
     surface = ((pitch_hz / 4, -14.0), (pitch_hz, 0.0), (3 * pitch_hz, -8.0), (11_000, -34.0))
@@ -59,7 +59,7 @@ def bubbles(
 
 @sound
 def drip(synth: Synth, *, pitch_hz: Pitch = 900) -> FloatArray:
-    """One drop that falls into water: it splashes, and the bubble that it drew in rings."""
+    """One drop that falls into water: it splashes, and the bubble that it draws in rings."""
     size = synth.samples(0.15)
     hz = pitch_hz * synth.rng.lognormal(0.0, 0.15)
     splash = synth.hit(size, ((hz, -4.0, 0.03), (2 * hz, 0.0, 0.02), (5000.0, -3.0, 0.012)))
@@ -103,7 +103,7 @@ def _bubbles(synth: Synth, pitch_hz: float) -> list[FloatArray]:
 
 
 def _bubble(synth: Synth, pitch_hz: float, t60_s: float, n: int) -> FloatArray:
-    """A sine that rises while the bubble closes, dying away."""
+    """A decaying sine whose pitch rises while the bubble closes."""
     n = min(n, synth.samples(1.5 * t60_s))
     pitch = min(pitch_hz, 8000.0) * np.linspace(1.0, 1.15, n)
     return synth.fade(synth.tone(pitch, n) * synth.decay(n, t60_s), 0.001, 0.005)
