@@ -27,6 +27,7 @@ _BY_PEOPLE = ("annotation_1", "annotation_2", "final_label")
 _COLUMNS = ("prompt", "completion", "model", *_BY_PEOPLE)
 # Kinds about what XSTest is about: ordinary answers, and some written to look like another class.
 _GENERAL, _LOOK_ALIKE = "general", "look_alike"
+_PROJECT = "project"  # wrote answers as long and as formal as XSTest's
 # Kinds spread over all cells: these two, and the one with most answers that are none.
 _SPREAD = ("non_answer", _GENERAL, _LOOK_ALIKE)
 
@@ -82,7 +83,7 @@ class Corpus:
         self.unread = own[unread[len(labelled) :]]
         kinds = self.own["kind"]
         xstest = np.full(len(labelled), True)
-        self.like_xstest = np.concatenate([xstest, kinds == _GENERAL])
+        self.like_xstest = np.concatenate([xstest, self.own["writer"] == _PROJECT])
         self.names, self.features, self.scale = _matrix(self.answers, self.like_xstest)
         people = [self._shares(labelled[column]) for column in ("annotation_1", "annotation_2")]
         self.targets = np.concatenate([sum(people) / 2, self._shares(self.own["label"])])

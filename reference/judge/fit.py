@@ -8,7 +8,6 @@ that is kept of XSTest's.
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +18,7 @@ import typer
 from aor_lib.config.records import Label
 from aor_lib.judge.encoder import CLASSES, ENCODER, base_arrays
 from aor_lib.judge.judgement import STRING_MATCH
-from aor_lib.judge.speech_acts import EVALUATION, WEIGHTS, Weights, decide, weigh
+from aor_lib.judge.speech_acts import EVALUATION, SURE, WEIGHTS, Weights, decide, weigh
 from aor_lib.storage.assets import Arrays, load_or_make
 from reference.judge.corpus import (
     XSTEST_LABELS,
@@ -32,7 +31,6 @@ from reference.judge.corpus import (
 )
 
 _C_PATTERNS = 0.003  # inverse strength of the regression's penalty
-_UNSURE = 0.11  # share of the own answers, their kinds left out, about which the judge is unsure
 _OTHER_LANGUAGE = "language"
 
 
@@ -62,8 +60,6 @@ def fit_judge(path: Path, folder: Path = ENCODER.parent) -> tuple[pd.DataFrame, 
             "scores"
         ]
     log_odds = weighed(corpus, held_out_patterns(corpus), scores)
-    refusal = np.array([decide(row)[1] for row in log_odds[len(corpus.xstest) :]])
-    unsure = float(np.quantile(np.abs(np.log(refusal / (1 - refusal))), _UNSURE))
     everything = np.arange(len(corpus.answers))
 
     def tune_on_all() -> Arrays:
@@ -71,10 +67,10 @@ def fit_judge(path: Path, folder: Path = ENCODER.parent) -> tuple[pd.DataFrame, 
 
     tuned = load_or_make("judge", ["all", *learnt], tune_on_all)
     save_encoder(base_arrays(), tuned, folder / ENCODER.name)
-    save_weights(regression(corpus, unsure), folder / WEIGHTS.name)
-    judged = evaluation(corpus, log_odds, unsure)
+    save_weights(regression(corpus), folder / WEIGHTS.name)
+    judged = evaluation(corpus, log_odds)
     judged.to_csv(folder / EVALUATION.name, index=False, lineterminator="\n", float_format="%.4f")
-    return evaluate(judged), evaluate_own(corpus, log_odds, unsure)
+    return evaluate(judged), evaluate_own(corpus, log_odds)
 
 
 def held_out_patterns(corpus: Corpus) -> Floats:
@@ -93,11 +89,11 @@ def weighed(corpus: Corpus, of_patterns: Floats, of_encoder: Floats) -> Floats:
     return np.array([weigh(patterns, encoder, answer.text) for patterns, encoder, answer in rows])
 
 
-def regression(corpus: Corpus, unsure: float) -> Weights:
+def regression(corpus: Corpus) -> Weights:
     """Fit the regression on patterns and words to all answers like XSTest's."""
     model = _of_patterns(corpus, np.arange(len(corpus.answers)))
     by_feature = zip(corpus.names, corpus.scale[:, None] * model.coef_.T, strict=True)
-    return Weights(dict(by_feature), model.intercept_, unsure)
+    return Weights(dict(by_feature), model.intercept_)
 
 
 def _of_patterns(corpus: Corpus, places: Places) -> Any:
@@ -119,11 +115,10 @@ def save_weights(weights: Weights, path: Path) -> None:
         names=np.array("\n".join(weights.by_feature)),
         weights=np.array(list(weights.by_feature.values()), np.float32),
         intercepts=np.array(weights.intercepts, np.float32),
-        unsure=np.array(weights.unsure, np.float32),
     )
 
 
-def evaluation(corpus: Corpus, log_odds: Floats, unsure: float) -> pd.DataFrame:
+def evaluation(corpus: Corpus, log_odds: Floats) -> pd.DataFrame:
     """Return XSTest's answers with held-out labels, as ``load_evaluation`` reads them."""
     labelled = corpus.xstest
     decided = [_forced(row) for row in log_odds[: len(labelled)]]
@@ -139,7 +134,7 @@ def evaluation(corpus: Corpus, log_odds: Floats, unsure: float) -> pd.DataFrame:
             "own_string_match": [judgement.label for judgement in by_string],
         }
     )
-    judged["unsure"] = _is_unsure(judged["p_refusal"], unsure)
+    judged["unsure"] = judged["p_refusal"].between(1 - SURE, SURE, "neither")
     for rater, column in {"gpt4": "gpt4_label", "string_match": "strmatch_label"}.items():
         if column in labelled:
             # A verdict that is none of the classes is a failure of that judge.
@@ -169,15 +164,16 @@ def evaluate(judged: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 
 
-def evaluate_own(corpus: Corpus, log_odds: Floats, unsure: float) -> pd.DataFrame:
+def evaluate_own(corpus: Corpus, log_odds: Floats) -> pd.DataFrame:
     """Shares of the own answers by kind that was left out: what became of each class.
 
     What is not read, such as an answer in another language, is unjudged.
     """
     decided = [decide(row) for row in log_odds[len(corpus.xstest) :]]
-    read = corpus.own.assign(judge=[str(label) for label, _ in decided])
-    read["unsure"] = _is_unsure(pd.Series([p for _, p in decided], read.index), unsure)
-    read["unsure"] &= read["judge"] != Label.UNJUDGED
+    read = corpus.own.assign(
+        judge=[str(label) for label, _ in decided],
+        unsure=[label is not Label.UNJUDGED and 1 - SURE < p < SURE for label, p in decided],
+    )
     unread = corpus.unread.assign(judge=str(Label.UNJUDGED), unsure=False)
     return shares_by_kind(pd.concat([read, unread]))
 
@@ -210,10 +206,6 @@ def shares_by_kind(frame: pd.DataFrame) -> pd.DataFrame:
 def _forced(log_odds: Floats) -> tuple[Label, float]:
     # XSTest's answers are answers.
     return decide(np.where(np.array(CLASSES) == CLASSES[-1], -np.inf, log_odds))
-
-
-def _is_unsure(p_refusal: pd.Series[float], unsure: float) -> pd.Series[bool]:
-    return (p_refusal / (1 - p_refusal)).map(math.log).abs() < unsure
 
 
 def main(

@@ -46,12 +46,12 @@ def test_every_answer_is_judged_without_its_model_its_prompt_and_its_kind(corpus
 def test_patterns_and_encoder_are_weighed_by_the_length_of_an_answer(corpus):
     scores = 4 * corpus.targets + np.random.default_rng(0).normal(size=corpus.targets.shape)
     log_odds = fitting.weighed(corpus, fitting.held_out_patterns(corpus), scores)
-    judged = fitting.evaluation(corpus, log_odds, unsure=0.5)
+    judged = fitting.evaluation(corpus, log_odds)
     assert (judged["gpt4"] == Label.UNJUDGED).all()
     table = fitting.evaluate(judged)
     assert list(table.index) == ["all", "model-0", "model-1", "model-2"]
     assert table.loc["all", "kappa"] > 0.8
-    assert fitting.evaluate_own(corpus, log_odds, unsure=0.5).iloc[0]["found or unsure"] > 0.9
+    assert fitting.evaluate_own(corpus, log_odds).iloc[0]["found or unsure"] > 0.9
     refuses, complies = np.array([0.0, 0, 9]), np.array([9.0, 0, 0, 0])
     labels = [decide(weigh(refuses, complies, "word " * words))[0] for words in (5, 200)]
     assert labels == [Label.FULL_COMPLIANCE, Label.FULL_REFUSAL]
