@@ -15,6 +15,7 @@ from aor_lib.analysis.stats import intervals
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition
 from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.judge import JUDGES
 from aor_lib.storage.atomic_write import atomic_write
 
 MEASURED = Path(__file__).parent / "rates.csv"
@@ -23,7 +24,7 @@ _RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high"]
 
 
 def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.DataFrame:
-    """Write the :func:`member_rates` of judged studies, with model revisions and the judge.
+    """Write the :func:`member_rates` of judged studies, with revisions of model and judge.
 
     Existing rows of members that do not occur in the studies are kept.
     """
@@ -37,7 +38,8 @@ def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.Dat
             )
         revisions = results.groupby("model")["revision"].first()
         rates = rates.infer_objects().round(4)
-        measured.append(rates.assign(revision=rates["model"].map(revisions), judge=judge))
+        by = f"{judge} {JUDGES[judge].version}"
+        measured.append(rates.assign(revision=rates["model"].map(revisions), judge=by))
     rows = pd.concat(measured, ignore_index=True)
     if into.exists():
         before = pd.read_csv(into, dtype={"revision": str})

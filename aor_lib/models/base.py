@@ -76,7 +76,7 @@ class Failure:
     """Reason for a missing answer to one conversation. Counts neither as refusal nor compliance."""
 
     error: str
-    blocked: bool = False  # by the provider's content filter; a retry would be, too
+    blocked: bool = False  # by the provider's content filter; a retry would be blocked, too
 
     @classmethod
     def of(cls, error: Exception) -> Self:

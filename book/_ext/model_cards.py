@@ -110,7 +110,7 @@ def in_full(
         Models that answered, as in :attr:`aor_lib.study.Study.provenance`.
     measured
         Rates of the reference models, measured after training: model, revision, intent, factor,
-        level, rate, low and high.
+        level, rate, low, high and judge.
     """
     pages = [
         _page(card, provenance[provenance["model"] == card.id], measured)
@@ -165,7 +165,8 @@ def _rates(card: ModelCard, measured: pd.DataFrame, answered: set[str]) -> str:
     by_level = measured.assign(shown=shown, level=levels)
     wide = by_level.pivot(index="level", columns="intent", values="shown")
     wide = wide.rename(columns=title_of).rename_axis(columns=None).fillna("not asked")
-    table = scrolling(wide.rename_axis("Measured on test").reset_index(), f"Rates of {card.title}")
+    heading = f"Measured on test, judge {measured['judge'].iloc[0]}"
+    table = scrolling(wide.rename_axis(heading).reset_index(), f"Rates of {card.title}")
     other = answered - set(measured["revision"])
     caution = "<p>The answers in this book come from another revision.</p>" if other else ""
     return f"<p>{escape(card.note or '')}</p>{table}{caution}"

@@ -59,8 +59,8 @@ def load_labelled(path: Path) -> pd.DataFrame:
 def load_own() -> pd.DataFrame:
     """Read the project's own answers: ``prompt``, ``completion``, ``label``, ``kind``, ``writer``.
 
-    Two readers gave each its label without seeing the other's; those by the writer ``project`` have
-    one label.
+    Two readers gave each answer its label without seeing the other's label; an answer by the writer
+    ``project`` has one reader's label.
     """
     return pd.read_json(OWN, lines=True, dtype=False)
 

@@ -1,4 +1,4 @@
-"""Score the default judge on answers that a person labelled: a blind test, to be run once.
+"""Score the default judge on answers that a person labelled, such as a blind test.
 
 The file has the columns ``prompt``, ``completion`` and ``person`` (full_compliance or compliance,
 partial_refusal, full_refusal, unjudged or not_an_answer), and may have ``group``; answers of the

@@ -17,7 +17,7 @@ MEASURED = pd.DataFrame(
         ("pseudo_harmful", "emotion", "angry", 1.0, 0.8, 1.0),
     ],
     columns=["intent", "factor", "level", "rate", "low", "high"],
-).assign(model=CARD.id, revision="abc", utterances=12)
+).assign(model=CARD.id, revision="abc", utterances=12, judge="speech-acts 8.0")
 
 
 def test_a_revision_is_pinned_by_hashed_weights_or_a_commit_and_not_by_a_name():

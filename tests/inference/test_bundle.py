@@ -98,7 +98,7 @@ def test_what_is_no_bundle_or_holds_anything_else_is_refused(spoiled, tmp_path):
     ("name", "spoil", "reason"),
     [
         ("trials", lambda row: row["arm"].update(model="../../out"), "row 1: arm: model"),
-        ("trials", lambda row: row["arm"].update(instruction="Think."), "to no trial"),
+        ("trials", lambda row: row["arm"].update(instruction="Think."), "no trial in the bundle"),
         ("responses", lambda row: row.update(status="failed", text=SECRET), "row 1: status"),
         ("responses", lambda row: row.update(created=SECRET), "row 1: created"),
         ("verdicts", lambda row: row.update(p_refusal=float("nan")), "row 1: p_refusal"),
