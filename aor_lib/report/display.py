@@ -96,7 +96,7 @@ def bullets(sentences: Mapping[str, str]) -> Prose:
 
 def nothing_for(title: str) -> Prose:
     """Note that replaces a chart or table without data."""
-    return Prose(f"*There is no data for “{_plain(title)}”.*")
+    return Prose(f"*Nothing to show in this build: {_plain(title)}.*")
 
 
 def table(rows: pd.DataFrame, caption: str = "") -> Html | Prose:
