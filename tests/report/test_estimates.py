@@ -59,10 +59,10 @@ def test_shares_of_one_rate_are_stacked_in_their_order_with_unknown_ones_in_grey
 def test_what_has_no_estimate_says_so_itself(differences):
     none = differences.where(model="nobody")
     for shown in (none.plot("Changes"), none.table("Changes"), none.sentences()):
-        assert "no data for" in str(shown)
+        assert "Nothing to show" in str(shown)
     assert "Change in refusal" in none._repr_html_()
     missing = Estimates(none.frame.reindex([0]), none.keys, "difference")
-    assert "no data for" in str(missing.plot("Changes"))
+    assert "Nothing to show" in str(missing.plot("Changes"))
 
 
 def test_untrusted_titles_are_escaped_in_every_form(differences):
@@ -119,7 +119,7 @@ def test_sentences_tell_what_is_significant_and_the_range_of_rates(differences, 
     assert "**Context-aware:** Significant differences in refusal: Speech only, +30.0" in text
     assert "of non-significant differences lie between +21.0 and +45.0 points." in text
     assert "did not test 1 of the 6" in text
-    assert "The model does not meet the criterion for using the scene" in text
+    assert "does not meet the criterion for using the scene" in text
     for intent in ("pseudo_harmful", "harmful"):  # of which a lulled model refuses less, too
         change = study.select("context").where(intent=intent).paired("condition", "benign_scene")
         assert ("the scene" in str(change.sentences())) == (intent == "pseudo_harmful")
