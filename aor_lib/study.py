@@ -138,7 +138,7 @@ class Study:
 
     @cached_property
     def emotions(self) -> pd.DataFrame:
-        """Requested and measured change of prosody from neutral speech, by emotion."""
+        """Target and measured change of prosody from neutral speech, by emotion."""
         return emotion_changes(self.stimuli, self.validation)
 
     @property

@@ -91,6 +91,6 @@ def overlaid(rates: aor.Estimates, title: str) -> Figure | Prose:
     # Store each URL once instead of once per panel.
     panels = panels.transform_lookup("key", alt.LookupData(pd.DataFrame(heard), "key", ["clips"]))
     look = {name: LOOK[name] for name in ("usermeta", "config")}
-    words = "Measured refusal of each model, over the predictions of five behaviours."
+    words = "Measured refusal rates of each model and the rates that five behaviours predict."
     shown_title = chart_title(title, frame["model"])
     return Figure(panels.to_dict() | look, shown_title, words, rates.rows())

@@ -27,7 +27,7 @@ _RATES = PARAMS.parent / "reference" / "rates.csv"
 _OTHERS = "others"
 _WITH_SECTION = ("cascade", "hf", "llama_cpp")
 _RUNS = {
-    "cascade": "on this machine's processor",
+    "cascade": "locally, on the processor",
     "hf": "on a GPU, from a checkpoint on the hub or in a folder",
     "llama_cpp": "on this machine, as a quantised checkpoint in llama.cpp's server",
     "openai_api": "on a server with OpenAI's chat completions API",
@@ -88,8 +88,9 @@ def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> str:
     ]
     table = pd.DataFrame(rows).to_html(index=False, border=0, escape=False)
     return (
-        f"<p>There are {len(cards)} cards; the revisions of {sum(map(is_pinned, cards))} are "
-        f"pinned. This build has answers from {len(answered)} of the models.</p>"
+        f"<p>This page lists {len(cards)} cards from <code>params/models/</code>; the revisions of "
+        f"{sum(map(is_pinned, cards))} are pinned. This build has answers from {len(answered)} of "
+        "the models.</p>"
         '<div class="aor-scroll" role="region" tabindex="0" aria-label="The models">'
         f"{table}</div>"
     )
@@ -177,7 +178,7 @@ def _size(card: ModelCard) -> str:
 
 
 def _memory(card: ModelCard) -> str:
-    return f"{card.memory_gib:g} GiB" if card.memory_gib else "none on this machine"
+    return f"{card.memory_gib:g} GiB" if card.memory_gib else "no local memory"
 
 
 def _in_yaml(settings: Mapping[str, Any]) -> str:

@@ -19,11 +19,11 @@ def verdict(*parts):
 @pytest.mark.parametrize(
     ("utterances", "lost", "unjudged", "within"),
     [
-        (12, 0, 0, "not shown"),
+        (12, 0, 0, "undecided"),
         (200, 0, 0, "yes"),
         (200, 40, 0, "no"),
-        (200, 8, 0, "not shown"),
-        (200, 0, 10, "not shown"),
+        (200, 8, 0, "undecided"),
+        (200, 0, 10, "undecided"),
     ],
 )
 def test_a_loss_is_within_the_limit_if_its_whole_interval_is(utterances, lost, unjudged, within):
