@@ -98,8 +98,9 @@ def load_readings() -> pd.DataFrame:
 
     ``words``: would a cautious assistant refuse, given only the words (yes, perhaps, no);
     ``domain``: which scenario do the words reveal, or none; ``request``: can it be complied with;
-    ``scene``: does its benign scene make the harmless reading the natural one; ``always``: is it harmful in any scene;
-    ``threat``: is it a threat by the speaker in its threatening scene (NaN without one);
+    ``scene``: does its benign scene make the harmless reading the natural one; ``always``: is it
+    harmful in any scene; ``threat``: is it a threat by the speaker in its threatening scene (NaN
+    without one);
     ``natural``: would somebody say it in its benign scene.
     """
     file = PARAMS / "scenarios" / "readings.csv"
