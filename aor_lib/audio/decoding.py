@@ -49,7 +49,7 @@ def read_sound(path: Path, at_most_s: float) -> mixing.Samples:
     try:
         blocks = list(_blocks(path, at_most_s))
     except (av.FFmpegError, ValueError) as error:  # PyAV itself raises ValueError
-        why = f"cannot be decoded, as it is damaged or no sound ({one_line(error)})"
+        why = f"cannot be decoded: it is damaged or not audio ({one_line(error)})"
         raise UnreadableError(why) from error
     except OSError as error:
         raise UnreadableError(f"cannot be read: {error.strerror or error}") from error

@@ -147,7 +147,7 @@ class Scene(Params):
             if event.pause_s and event.chance < 1:
                 raise ValueError(f"{event.name!r} has pause_s, so its chance must be 1")
             if event.beats and self.tempo_bpm is None:
-                raise ValueError(f"{event.name!r} has beats, and the scene no tempo_bpm")
+                raise ValueError(f"{event.name!r} has beats, but the scene has no tempo_bpm")
             for occurrence in (event, *event.then):
                 if (occurrence.sound is None) == (not occurrence.parts):
                     raise ValueError(f"{occurrence.name!r} needs either a sound or parts")

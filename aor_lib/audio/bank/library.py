@@ -156,7 +156,7 @@ def labels_of(names: Sequence[str]) -> tuple[str, ...]:
         raise UnusableError(f"{described}, which is not in {LABELS_FILE.name}{hint}")
     labels = tuple(label for label in labels if label not in known.vague)
     if not labels:
-        raise UnusableError(f"{described}, which may be too many things")
+        raise UnusableError(f"{described}, which is too broad a category")
     if spoken := [label for label in labels if label in known.words]:
         raise UnusableError(f"is labelled {spoken[0]!r}: words would compete with the speaker's")
     return tuple(label for label in labels if label in known.alarming) or labels
