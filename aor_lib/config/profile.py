@@ -157,7 +157,9 @@ class Profile(Params):
         if {*PROBES} & {*self.mitigations, *few}:
             raise ValueError("mitigations must hold no probe; say 'probe:' to ask what is heard")
         if Condition.AS_FOUND in self.conditions:
-            raise ValueError("conditions must not include 'as_found', which only imported clips have")
+            raise ValueError(
+                "conditions must not include 'as_found', which only imported clips have"
+            )
         lists = {n: getattr(self, n) for n in ("scenarios", "voices", "conditions", "models")}
         lists["mitigations (with few_mitigated)"] = (*self.mitigations, *few)
         for field, names in lists.items():

@@ -84,7 +84,7 @@ def test_fsd50k_is_imported_with_licence_and_uploader_or_the_reason_why_not(tmp_
     about["1"]["license"] = None
     put(folder / "FSD50K.metadata" / "dev_clips_info_FSD50K.json", json.dumps(about))
     reasons = [reason for _, reason in import_sounds(folder, bank, quiet).skipped]
-    for reason, said in zip(reasons, ["licence", "too many", "words", "nothing"], strict=True):
+    for reason, said in zip(reasons, ["licence", "too broad", "words", "nothing"], strict=True):
         assert said in reason
     assert [credit(row) for row in rows(bank)] == [
         (labels, "FSD50K", "someone", "http://cc/by/3.0/")

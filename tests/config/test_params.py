@@ -42,7 +42,7 @@ def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_soun
         ({"mitigations": ["none", *PROBES]}, "must hold no probe"),
         ({"few_mitigated": {"mitigations": ["chain_of_thought"]} | SOME}, r"names .* twice"),
         ({"voices": ["af_heart", "af_heart"]}, "voices names 'af_heart' twice"),
-        ({"conditions": ["as_found"]}, "conditions must not hold 'as_found'"),
+        ({"conditions": ["as_found"]}, "conditions must not include 'as_found'"),
         ({"steered_models": ["ref-emotive"]}, "steered_models names 'ref-emotive'"),
         ({"utterances_per_scenario": {"pseudo_harmful": 999}}, "pseudo_harmful: 999 .*kitchen"),
     ],
