@@ -58,7 +58,11 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     significant, texts, noun = tested["p_holm"] < SIGNIFICANCE, [], "differences"
     if known.get("baseline", pd.Series()).nunique() == 1:
         noun += f" (baseline: {title_of(known['baseline'].iloc[0], estimates.titles)})"
-    if len(tested):
+    if len(tested) == 1:
+        verb = "is" if significant.all() else "is not"
+        only = noun.replace("differences", "difference", 1)
+        texts.append(f"The only tested {only} {verb} significant after Holm adjustment.")
+    elif len(tested):
         texts.append(
             f"{significant.sum() or 'None'} of the {len(tested)} tested {noun} "
             f"{'are' if significant.sum() > 1 else 'is'} significant after Holm adjustment."
@@ -66,9 +70,11 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     if len(others := tested[~significant]):
         low = shown(estimates.measure, others["low"].min())
         high = shown(estimates.measure, others["high"].max(), unit=True)
-        texts.append(
-            f"The 95% intervals of non-significant differences lie between {low} and {high}."
-        )
+        if len(others) == 1:
+            text = f"interval of the non-significant difference is {low} to {high}."
+        else:
+            text = f"intervals of non-significant differences lie between {low} and {high}."
+        texts.append(f"The 95% {text}")
     if withheld := tested["withheld"].sum():
         texts.append(
             f"{withheld} more would be significant, but missing answers could change that."
