@@ -28,8 +28,8 @@ _OTHERS = "others"
 _WITH_SECTION = ("cascade", "hf", "llama_cpp")
 _RUNS = {
     "cascade": "locally, on the processor",
-    "hf": "on a GPU, from a checkpoint on the hub or in a folder",
-    "llama_cpp": "on this machine, as a quantised checkpoint in llama.cpp's server",
+    "hf": "on a GPU, from a checkpoint on the Hub or in a folder",
+    "llama_cpp": "locally, as a quantised checkpoint in llama.cpp's server",
     "openai_api": "on a server with OpenAI's chat completions API",
 }
 
@@ -178,7 +178,8 @@ def _size(card: ModelCard) -> str:
 
 
 def _memory(card: ModelCard) -> str:
-    return f"{card.memory_gib:g} GiB" if card.memory_gib else "no local memory"
+    unknown = "none locally" if card.kind == "openai_api" else "not stated"
+    return f"{card.memory_gib:g} GiB" if card.memory_gib else unknown
 
 
 def _in_yaml(settings: Mapping[str, Any]) -> str:
