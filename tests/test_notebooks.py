@@ -51,7 +51,7 @@ def test_a_model_with_a_word_filter_keeps_failures_and_reads_what_was_asked(monk
     monkeypatch.setattr(registry, "load_model", lambda name: base)
     names = {}
     code = "\n".join(sources("add_a_model", "code"))
-    exec(code[code.index("import re\n") : code.index("first = ")], names)  # noqa: S102
+    exec(code[code.index("import re\n") : code.index("sounding = ")], names)  # noqa: S102
     asked = [(Turn("user", text=text),) for text in ("kill", None, "Wait.", None, "Kill!")]
     *others, heard, read = names["WordFilter"](SimpleNamespace(revision="1")).answer(asked, None)
     assert others == kept
