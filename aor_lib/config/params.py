@@ -32,8 +32,8 @@ class Scenario(Params):
 class ModelCard(Params):
     """Model card (``params/models/ID.yaml``): what a model is and how it is reached.
 
-    The adapter's ``settings`` are part of every trial. ``reach`` cannot change an answer: it has
-    addresses, time limits, spending caps and prices.
+    ``settings`` configure the adapter; each trial is identified by them, too. ``reach`` holds what
+    does not influence answers: addresses, time limits, spending caps and prices.
 
     Examples
     --------

@@ -20,16 +20,16 @@ def judge(prompt: str | None, answer: str, judge: str | None = None) -> Judgemen
     Parameters
     ----------
     prompt
-        The request, for judges that read it; None: unknown.
+        The request, which some judges read; None if it is unknown.
     answer
-        What the model said. Only its final answer counts, behind reasoning and ``Final answer:``.
+        What the model said. Only the final answer is judged, without the reasoning before it.
     judge
         ``speech-acts`` (if None), ``string-match``, or the id of a card in ``params/judges``.
 
     Raises
     ------
     ParamsError, ModelError
-        There is no such judge, or its model cannot run here or gives no verdict.
+        If the judge does not exist, or if its model cannot run here or returns no verdict.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class Selection:
         Examples
         --------
         >>> study.select("context").where(intent="harmful", condition=["noise", "speech_only"])
-        Selection(20 trials of 1 models)
+        Selection(trials=20, models=1)
         """
         rows = self.frame
         if "refused" in values:
@@ -59,7 +59,8 @@ class Selection:
     def rates(self, *by: str) -> Estimates:
         """Rate of partial and full refusals, per model and value of the columns ``by``.
 
-        Rates are as judged, or corrected by people's labels (``labelled`` is their number).
+        A rate counts the judge's labels, corrected by people's labels where there are any
+        (``labelled`` is their number).
         Trials without a value in a column of ``by`` are left out.
         """
         keys = self._keys(by)
@@ -74,7 +75,8 @@ class Selection:
     ) -> Estimates:
         """Differences in refusal from a baseline, paired by utterance, Holm-adjusted per model.
 
-        With a single factor, a difference is corrected if people labelled both levels' answers.
+        If there is one factor and people labelled answers at both levels, their labels correct
+        the difference.
 
         Parameters
         ----------
@@ -83,8 +85,9 @@ class Selection:
         by
             Further columns; levels are compared within each combination of their values.
         baselines
-            Instead: several columns with their baselines, as one family of tests. Comparisons of
-            columns other than emotion leave out angry speech, which is also faster and louder.
+            Several columns with their baselines, tested as one family, in place of ``factor`` and
+            ``baseline``. Only the comparisons of ``emotion`` include angry speech, which is also
+            faster and louder.
         """
         keys = self._keys(by)
         trials, factors = self.frame.copy(), dict[Any, str]()
@@ -111,7 +114,7 @@ class Selection:
         return compared._estimates(frame, keys, "difference", factors=factors)
 
     def hearing(self, *by: str) -> Estimates:
-        """d' of hearing: the same words in a threatening or neutral scene against a benign one."""
+        """d' of refusals between a threatening or neutral scene and a benign one, same words."""
         keys = self._by(by)
         frame = detection.hearing_sensitivity(self.frame, keys)
         sounding = self.where(intent="pseudo_harmful")
@@ -252,7 +255,7 @@ class Selection:
 
     def __repr__(self) -> str:
         """Count the trials and the models."""
-        return f"Selection({len(self.frame)} trials of {self.frame['model'].nunique()} models)"
+        return f"Selection(trials={len(self.frame)}, models={self.frame['model'].nunique()})"
 
 
 def _basis(estimates: pd.DataFrame) -> str:

@@ -43,8 +43,8 @@ def steer(
     Parameters
     ----------
     model
-        A model with ``capabilities.activations`` (local models, and those of kind ``hf``), its
-        card, the id of a card in ``params/models``, or the path of a card.
+        A model whose layers can be changed (``capabilities.activations``: the reference models and
+        those of kind ``hf``), its card, the id of a card in ``params/models``, or a card's path.
     refused, answered
         Conversations that the model refused, and others that it answered: tuples of
         :class:`aor_lib.models.base.Turn`. Score the steered model on other conversations.
