@@ -94,7 +94,8 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     for value, rows in known.groupby(first, sort=False):
         significant = rows[rows["p_holm"] < SIGNIFICANCE]
         names = _listed(estimates, significant, keys)
-        listed = [f"Refusal differs significantly: {names}."] if len(significant) else []
+        verb = "difference in refusal is" if len(significant) == 1 else "differences in refusal are"
+        listed = [f"The significant {verb} {names}."] if len(significant) else []
         in_scene = rest == ["level", "baseline"] and set(rows["baseline"]) == {"benign_scene"}
         if in_scene and set(rows.get("intent", ())) == {"pseudo_harmful"}:
             heard = rows[rows["level"].isin(_SCENE_LEVELS)]

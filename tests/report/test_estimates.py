@@ -116,7 +116,7 @@ def test_a_number_leads_to_exactly_the_judged_answers_that_it_counts_and_tables_
 def test_sentences_tell_what_is_significant_and_the_range_of_rates(differences, study):
     text = str(differences.sentences())
     assert "1 of the 5 tested differences (baseline: Benign scene) is significant" in text
-    assert "**Context-aware:** Refusal differs significantly: Speech only, +30.0" in text
+    assert "**Context-aware:** The significant difference in refusal is Speech only, +30.0" in text
     assert "of non-significant differences lie between +21.0 and +45.0 points." in text
     assert "did not test 1 of the 6" in text
     assert "does not meet the criterion for using the scene" in text
