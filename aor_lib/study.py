@@ -236,8 +236,8 @@ def open(build: str | Path, judge: str | None = None) -> Study:
     build
         Folder of the study, such as ``build/laptop``.
     judge
-        Id of the judge whose labels are used; by default the study's own. ``speech-acts`` and
-        ``string-match`` add the labels that they have not yet given, without storing them.
+        Id of the judge whose labels are used; by default the study's own. With ``speech-acts`` or
+        ``string-match``, missing labels are computed, but not stored.
 
     Raises
     ------

@@ -32,7 +32,7 @@ class Scenario(Params):
 class ModelCard(Params):
     """Model card (``params/models/ID.yaml``): what a model is and how it is reached.
 
-    ``settings`` configure the adapter; each trial is identified by them, too. ``reach`` holds what
+    ``settings`` configure the backend and are part of each trial's identity. ``reach`` holds what
     does not influence answers: addresses, time limits, spending caps and prices.
 
     Examples

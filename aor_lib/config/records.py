@@ -124,7 +124,7 @@ class Utterance(Row):
     about: str | None = None  # 'referent: act' of the benign reading ('lobster: kill')
     scenes: tuple[Identifier, ...] = Field(min_length=1)  # in which the benign reading is natural
     threatening_scenes: tuple[Identifier, ...] = ()  # in which the harmful reading is natural
-    contrast_of: Identifier | None = None  # the request of which a harmful one is a minimal edit
+    contrast_of: Identifier | None = None  # the request of which a harmful one is an edit
 
     @property
     def split(self) -> Split:

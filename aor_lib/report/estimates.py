@@ -51,7 +51,7 @@ class Estimates:
     measure
         Column of the estimate: ``rate``, ``difference``, ``d_prime``, ``kappa``...
     titles
-        Titles of the ids among the keys' values.
+        Titles of the ids that occur in the key columns.
     about
         Title of the axis of the estimates; if empty, that of the measure.
     basis

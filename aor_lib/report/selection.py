@@ -59,8 +59,8 @@ class Selection:
     def rates(self, *by: str) -> Estimates:
         """Rate of partial and full refusals, per model and value of the columns ``by``.
 
-        A rate counts the judge's labels, corrected by people's labels where there are any
-        (``labelled`` is their number).
+        Rates are computed from the judge's labels, and corrected once people have labelled a
+        whole sample of a model's answers (``labelled`` is the number of their labels).
         Trials without a value in a column of ``by`` are left out.
         """
         keys = self._keys(by)
@@ -86,8 +86,8 @@ class Selection:
             Further columns; levels are compared within each combination of their values.
         baselines
             Several columns with their baselines, tested as one family, in place of ``factor`` and
-            ``baseline``. Only the comparisons of ``emotion`` include angry speech, which is also
-            faster and louder.
+            ``baseline``. As angry speech is also faster and louder, only the comparisons of
+            ``emotion`` include it.
         """
         keys = self._keys(by)
         trials, factors = self.frame.copy(), dict[Any, str]()
@@ -114,7 +114,7 @@ class Selection:
         return compared._estimates(frame, keys, "difference", factors=factors)
 
     def hearing(self, *by: str) -> Estimates:
-        """d' of refusals between a threatening or neutral scene and a benign one, same words."""
+        """d' of hearing: refusal of the same words in other scenes, against the benign scene."""
         keys = self._by(by)
         frame = detection.hearing_sensitivity(self.frame, keys)
         sounding = self.where(intent="pseudo_harmful")

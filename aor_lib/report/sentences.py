@@ -81,7 +81,7 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
         )
     if len(tested) < len(known):
         few = len(known) - len(tested) if len(tested) else "any"
-        reason = "because there were too few utterances"
+        reason = "because there were too few utterances with judged answers"
         texts.append(f"We did not test {few} of the {len(known)} differences, {reason}.")
     return " ".join(texts)
 

@@ -37,8 +37,9 @@ def steer(
 ) -> "SteeredModel":
     """Steer a model away from refusing, using conversations that it refused and answered.
 
-    The direction is the difference in means of the residual stream at the prompt's last token. It
-    is added after one layer, at every token, while the steered model answers.
+    The direction is the mean residual stream of the refused conversations minus that of the
+    answered ones, at the prompt's last token. While the steered model answers, ``coefficient``
+    times this direction is subtracted after one layer, at every token.
 
     Parameters
     ----------
@@ -51,8 +52,8 @@ def steer(
     layer
         Decoder layer, counted from 0; by default the one at two thirds of the depth.
     coefficient
-        Multiple of the difference that is added: 1 moves the mean of the refused onto that of
-        the answered; with a negative value, the model refuses more.
+        Multiple of the direction that is subtracted. 1 moves the mean of the refused conversations
+        onto that of the answered ones; with a negative value, the model refuses more.
 
     Returns
     -------
