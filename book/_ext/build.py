@@ -248,7 +248,9 @@ def _shared(build: Path) -> list[Path]:
 
 
 def _digest(files: Iterable[Path]) -> str:
-    return content_hash({str(p): sha256(p.read_bytes()).hexdigest() for p in files})
+    # By relative paths, so that a clone that was moved or copied is not stale.
+    digests = {os.path.relpath(p, ROOT): sha256(p.read_bytes()).hexdigest() for p in files}
+    return content_hash(digests)
 
 
 def _execute(build: Path, source: Path, kernel: AsyncKernelManager) -> None:
