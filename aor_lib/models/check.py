@@ -28,7 +28,7 @@ _NEXT_TURN = re.compile(
 def check_model(model: AudioModel | ModelCard | str | Path) -> pd.DataFrame:
     """Check with a few short questions whether a model is fit for the study.
 
-    A check is skipped if the model does not claim the capability or if its result says nothing.
+    A check is skipped if the model does not claim the capability or if the result is inconclusive.
 
     Parameters
     ----------

@@ -52,8 +52,9 @@ def steer(
     layer
         Decoder layer, counted from 0; by default the one at two thirds of the depth.
     coefficient
-        Multiple of the direction that is subtracted. 1 moves the mean of the refused conversations
-        onto that of the answered ones; with a negative value, the model refuses more.
+        Multiple of the direction that is subtracted (the book's tables list its negative, which is
+        added). 1 moves the mean of the refused conversations onto that of the answered ones; with a
+        negative value, the model refuses more.
 
     Returns
     -------
