@@ -62,6 +62,15 @@
       return [link.href, link.closest("tr").children[place].textContent];
     }),
 
+  // Words of sentences and lists; those of code, tables, charts and clips are not counted.
+  words: () => {
+    const article = document.querySelector("article.bd-article").cloneNode(true);
+    article.querySelectorAll("script, .cell_input, .aor-scroll, .aor-chart, .aor-gallery").forEach((one) => one.remove());
+    return [...article.querySelectorAll("p, li")]
+      .filter((one) => !one.parentElement.closest("p, li"))
+      .flatMap((one) => one.textContent.split(/\s+/).filter(Boolean)).length;
+  },
+
   embed: (page) => {
     document.body.append(Object.assign(document.createElement("iframe"), { src: page }));
   },

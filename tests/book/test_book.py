@@ -13,6 +13,7 @@ from tests.book.conftest import PHONE, ROOT, axe_finds, probe, switch_theme
 pytestmark = pytest.mark.slow
 
 HEAVIEST = 3_000_000  # bytes of a page with all that it loads, but for sound
+LONGEST, CHARTS = 1_100, 5  # words and charts of Results; the default profile's has 200 words more
 COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}  # all that a theme can change
 TOC = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"], *(one["file"] for part in TOC["parts"] for one in part["chapters"])]
@@ -69,6 +70,12 @@ def test_a_page_has_no_error_and_is_accessible_light_and_whole_on_a_phone(browse
         assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         assert tab.locator(".aor-chart svg").evaluate_all(probe("cutOff")) == []
         assert problems == []
+
+
+def test_results_has_few_words_and_charts(tab, address):
+    tab.goto(f"{address}/results.html")
+    assert 0 < tab.evaluate(probe("words")) <= LONGEST
+    assert 0 < tab.locator(".aor-chart").count() <= CHARTS
 
 
 def test_without_scripts_the_players_and_the_numbers_remain(browser, address):

@@ -83,6 +83,18 @@ def test_a_notebook_that_fails_is_named_with_its_error(study, capfd):
     assert not (build / "notebooks" / "broken.ipynb").exists()
 
 
+def test_pages_are_stale_if_what_they_show_has_other_content(study, monkeypatch):
+    build, _, _ = study
+    put(build / "html" / "index.html", "")
+    page, seen = put(build / "notebooks" / "one.ipynb", "1"), []
+    monkeypatch.setattr(book, "up_to_date", lambda *made_from: not seen.append(made_from))
+    for change in (page.touch, page.touch, lambda: page.write_text("2")):
+        change()
+        os.utime(page, (len(seen), 0) if len(seen) < 2 else (0, 0))  # then as an older file
+        book.write_pages(build)
+    assert seen[0] == seen[1] != seen[2]
+
+
 @pytest.mark.parametrize("error", [BookError("no page"), KeyboardInterrupt()])
 def test_pages_that_fail_or_are_interrupted_leave_the_last_good_ones(study, monkeypatch, error):
     build, _, _ = study

@@ -1,11 +1,12 @@
 """From a number to exactly its clips, and the page of a clip, in Chromium."""
 
 import re
+from urllib.parse import parse_qs, urldefrag
 
 import pytest
 
 import aor_lib as aor
-from aor_lib.analysis.outcomes import REFUSALS
+from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from benchmarks.explorer_study import serve
 from tests.book.conftest import axe_finds, both_ways, probe
 from tests.book.test_explorer import CARDS, choose, count, opened, shown
@@ -21,12 +22,16 @@ def headline(html):
 
 
 @both_ways
-def test_each_headline_rate_leads_to_as_many_clips_as_it_counts(tab, address, headline):
+def test_each_headline_rate_leads_to_exactly_the_clips_that_it_counts(tab, address, headline):
     tab.goto(f"{address}/results.html")
     links = tab.locator(".aor-chart").nth(2).locator("td a").evaluate_all(probe("rowLinks"))
     assert len(links) == len(headline.rates().frame)
+    led = set()
     for link, n in links:
         assert count(opened(tab, link))[0] == int(n)
+        led.add((*parse_qs(urldefrag(link).fragment)["model"], *sorted(shown(tab))))
+    of = headline.frame[is_judged(headline.frame)].groupby(["model", "intent"])["stimulus_id"]
+    assert led == {(model, *sorted(ids)) for (model, _), ids in of}
 
 
 def test_each_share_of_over_refusals_leads_to_these_refusals_alone(tab, address, headline):
@@ -41,9 +46,10 @@ def test_each_number_in_a_sentence_leads_to_as_many_clips_as_it_says(tab, addres
     tab.goto(f"{address}/{page}.html")
     links = tab.locator('p a[href^="explorer.html#model"], li a[href^="explorer.html#model"]')
     said = links.evaluate_all("all => all.map(one => [one.href, one.nextSibling.textContent])")
-    counts = {link: re.match(r"[^)]*n = (\d+)", words) for link, words in said}
-    for link, n in [(link, int(stated[1])) for link, stated in counts.items() if stated][:4]:
-        assert count(opened(tab, link))[0] in (n, 2 * n)  # a difference is of both of its sides
+    counts = {link: re.match(r"( points)?[^)]*n = (\d+)", words) for link, words in said}
+    for link, stated in [(link, stated) for link, stated in counts.items() if stated][:6]:
+        sides = 2 if stated[1] else 1  # a difference is of both of its sides
+        assert count(opened(tab, link))[0] == sides * int(stated[2]), link
 
 
 @pytest.mark.parametrize(("number", "mark"), [(1, "rect"), (2, "symbol")])

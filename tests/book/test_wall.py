@@ -2,6 +2,7 @@ import pytest
 
 import aor_lib as aor
 from tests.book.conftest import axe_finds, both_ways, probe, switch_theme
+from tests.book.test_book import watched
 
 pytestmark = pytest.mark.slow
 
@@ -10,9 +11,11 @@ SQUARE, TOLD = ".aor-wall [role=gridcell]", ".aor-wall-line [role=status] >> nth
 
 @pytest.fixture
 def wall(tab, address):
+    problems = watched(tab, address)
     tab.goto(f"{address}/wall.html")
     tab.wait_for_selector(SQUARE)
-    return tab
+    yield tab
+    assert problems == []
 
 
 @pytest.fixture(scope="module")

@@ -188,5 +188,13 @@ def test_without_a_writable_cache_one_line_says_what_to_do(aor, sounds, monkeypa
     monkeypatch.delenv("AOR_CACHE")
     monkeypatch.setattr("platformdirs.user_cache_path", lambda _: Path("~nobody-here").expanduser())
     lines.append(aor("import", sounds, "--sounds").stderr)
-    for line in lines:
-        assert line.splitlines()[-1].endswith("set AOR_CACHE to a folder that can be written")
+    for said in lines:
+        assert said.count("\n") == 1, said
+        assert said.endswith("set AOR_CACHE to a folder that can be written\n")
+
+
+def test_what_a_book_cannot_be_made_of_is_told_in_one_line(tmp_path):
+    command = [sys.executable, "-m", "book._ext.build", tmp_path / "no.yaml"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PARAMS.parent)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert done.stderr.startswith(f"make book: error: {tmp_path / 'no.yaml'}")
