@@ -80,6 +80,7 @@ def test_what_a_model_does_in_one_form_and_in_every_other_is_two_clicks_away(
     kept = trials[(of_request.transform("sum") - alike).eq(others) & others.gt(0)]
     expected = aor.Selection(study, kept).where(refused=refused).frame["stimulus_id"]
     opened(tab, f"{address}/explorer.html#model=ref-contextual")
+    assert tab.locator(".aor-explorer [name=elsewhere]").is_visible()
     if len(expected):
         choose(tab, refused="refused" if refused else "answered")
         choose(tab, elsewhere=elsewhere)
