@@ -80,7 +80,8 @@ class Cascade(GradualModel):
                 yield {index: Failure.of(error)}
             else:
                 prompts.setdefault(asked, []).append((index, account))
-        for answers in model.answers(list(prompts), generation):
+        steered = model is self._steerable
+        for answers in model.answers(list(prompts), generation, steered=steered):
             yield {
                 index: replace(answer, heard=account) if answer.text else _EMPTY
                 for asked, answer in answers.items()

@@ -6,6 +6,7 @@ the sounds or emotions, weighted by their probabilities.
 """
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from itertools import groupby
 from typing import Any
 
 import torch
+from torch.nn.functional import pad
 
 from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTags
 from aor_lib.config.records import Generation, content_hash
@@ -74,18 +76,19 @@ class LanguageModel:
         return Prompt(text, tuple(heard))
 
     def answers(
-        self, prompts: Sequence[Prompt], generation: Generation
+        self, prompts: Sequence[Prompt], generation: Generation, *, steered: bool = False
     ) -> Iterator[dict[Prompt, Answer]]:
         """Yield the answers to prompts, batch by batch; sampled above temperature 0.
 
         Only prompts of equal padded length share a batch, so that no answer depends on others.
+        What all prompts of a batch begin with is read once, unless layers may be ``steered``.
         """
         # In a fixed order: in a steered layer, the last bit of a sum depends on a batch's rows.
         ordered = sorted(prompts, key=lambda p: (len(self.tokens(p.text)), p.text, p.heard))
         for start in range(0, len(ordered), _BATCH):
             batch = ordered[start : start + _BATCH]
             for _, alike in groupby(batch, lambda p: _padded_length(len(self.tokens(p.text)))):
-                yield self._answered(list(alike), generation)
+                yield self._answered(list(alike), generation, steered)
 
     def next_token_logits(self, prompt: Prompt) -> torch.Tensor:
         """Logits of the first token after a prompt: float32, ``(vocabulary,)``."""
@@ -139,15 +142,20 @@ class LanguageModel:
                     hooks.enter_context(layer.register_forward_pre_hook(read_again))
             yield
 
-    def _answered(self, prompts: Sequence[Prompt], generation: Generation) -> dict[Prompt, Answer]:
+    def _answered(
+        self, prompts: Sequence[Prompt], generation: Generation, steered: bool
+    ) -> dict[Prompt, Answer]:
         inputs = self._padded(prompts)
         heard = [clip for prompt in prompts for clip in prompt.heard]
         sampled = [Sampled(prompts, generation)] if generation.temperature else []
         most = generation.max_new_tokens
-        with torch.inference_mode(), self.hearing(heard):
-            output = self.network.generate(
-                **inputs, max_new_tokens=most, do_sample=False, logits_processor=sampled
-            )
+        with torch.inference_mode():
+            if len(prompts) > 1 and not steered:
+                inputs["past_key_values"] = self._read_once(inputs)
+            with self.hearing(heard):
+                output = self.network.generate(
+                    **inputs, max_new_tokens=most, do_sample=False, logits_processor=sampled
+                )
         written = output[:, inputs["input_ids"].shape[1] :]
         texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
         lengths = (written != self.tokenizer.pad_token_id).sum(dim=1).tolist()
@@ -157,7 +165,34 @@ class LanguageModel:
             answers[prompt] = Answer(text.strip(), length, finish_reason=ended)
         return answers
 
-    def _padded(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
+    def _read_once(self, inputs: dict[str, Any]) -> Any:
+        """Keys and values of what all prompts of a batch begin with, up to the first clip."""
+        from transformers import DynamicCache
+
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        padding = (mask == 0).sum(dim=1).tolist()
+        rows = [row[left:].tolist() for row, left in zip(ids, padding, strict=True)]
+        beginning = [*os.path.commonprefix(rows), *(audio := self.tokens(AUDIO))]
+        width = min(padding) + beginning.index(*audio)
+        # Attention reads 32 tokens at a time, and sums one to three of them in another order. It
+        # also sums fewer tokens in another order, hence one whole prompt is read.
+        width -= max(0, 3 - (ids.shape[1] - width - 1) % 32)
+        read = self.network.get_decoder()(
+            input_ids=ids[:1],
+            attention_mask=mask[:1],
+            position_ids=mask[:1].cumsum(dim=1) - 1,
+            use_cache=True,
+        )
+
+        def of_all(states: torch.Tensor) -> torch.Tensor:
+            counts = [max(0, width - left) for left in padding]
+            known = states[0, :, padding[0] :]
+            return torch.stack([pad(known[:, :n], (0, 0, width - n, 0)) for n in counts])
+
+        layers = read.past_key_values.layers
+        return DynamicCache([(of_all(layer.keys), of_all(layer.values)) for layer in layers])
+
+    def _padded(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
         tokens = [self.tokens(prompt.text) for prompt in prompts]
         length = _padded_length(max(map(len, tokens)))
         return self.tokenizer.pad(

