@@ -101,6 +101,9 @@ endif
 	  echo "No CPU-only torch in pip's sources: the one of requirements/lock.txt is taken."
 	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes -c requirements/lock.txt $(addprefix -r ,$(REQUIREMENTS))
 	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --no-build-isolation -e .
+	@echo "Fetching the weights of the local models into the user's cache, once: half a minute and 0.9 GB"
+	@$(BIN)/python -c "from book._ext.build import fetch_all; fetch_all()" 2>/dev/null || \
+	  echo "They could not be fetched; the first build fetches them."
 	@touch $@
 
 # Its lock file names lock.txt's packages in the same versions, and what inspect_ai adds to them.

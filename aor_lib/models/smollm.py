@@ -6,11 +6,10 @@ the sounds or emotions, weighted by their probabilities.
 """
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 import torch
@@ -172,8 +171,10 @@ class LanguageModel:
         ids, mask = inputs["input_ids"], inputs["attention_mask"]
         padding = (mask == 0).sum(dim=1).tolist()
         rows = [row[left:].tolist() for row, left in zip(ids, padding, strict=True)]
-        beginning = [*os.path.commonprefix(rows), *(audio := self.tokens(AUDIO))]
-        width = min(padding) + beginning.index(*audio)
+        clip = self.tokens(AUDIO)[0]
+        places = zip(*rows, strict=False)
+        alike = takewhile(lambda ids: ids[0] != clip and len({*ids}) == 1, places)
+        width = min(padding) + sum(1 for _ in alike)
         # Attention reads 32 tokens at a time, and sums one to three of them in another order. It
         # also sums fewer tokens in another order, hence one whole prompt is read.
         width -= max(0, 3 - (ids.shape[1] - width - 1) % 32)

@@ -49,6 +49,9 @@ ASK_MODELS = ("add_a_model", "make_a_clip", "steer_a_model")
 FETCHED = {"aor_bench": ROOT / "build" / "aor_bench" / "results.sqlite"}
 """Chapters about clips that may not be redistributed, each with its optional file of answers."""
 
+VENDORED = PARAMS / "web_assets.yaml"
+"""Listing of the scripts that pages load."""
+
 _STEERED = "ref-contextual"  # the model that steer_a_model steers
 _KERNELS = 2
 """Each kernel executes many notebooks, since starting one takes as long as running a chapter."""
@@ -90,6 +93,20 @@ def book(
         link_to(folder / "html")
     first, took = folder / "html" / "index.html", timedelta(seconds=round(time.monotonic() - began))
     typer.echo(f"The book is {first}, after {took}: open it")
+
+
+def fetch_all() -> None:
+    """Fetch all that a book is built with, so that it can then be built offline."""
+    from aor_lib.models.smollm_weights import load
+    from aor_lib.storage.assets import WEIGHTS, Assets, fetch
+
+    listed = [
+        (path, asset.id) for path in (WEIGHTS, VENDORED) for asset in read(path, Assets).assets
+    ]
+    with ThreadPoolExecutor(4) as threads:
+        for fetched in [threads.submit(fetch, name, path) for path, name in listed]:
+            fetched.result()
+    load()
 
 
 def record_state(folder: Path, judge_id: str) -> None:
@@ -193,7 +210,7 @@ def write_pages(build: Path) -> None:
     The previous pages stay in place until all new pages are built. BookError if a page cannot be
     built; a warning from jupyter-book counts as an error.
     """
-    html, vendored = build / "html", PARAMS / "web_assets.yaml"
+    html = build / "html"
     executed = sorted((build / "notebooks").glob("*.ipynb"))
     texts = [ROOT / "CHANGELOG.md", ROOT / "reference" / "rates.csv"]
     sources = [*_files(ROOT / "book"), *executed, *texts, *_shared(build)]
@@ -216,9 +233,9 @@ def write_pages(build: Path) -> None:
     shutil.copyfile(ROOT / "CITATION.bib", folder / "citation.bib")
     _run("jupyter-book", "build", "-W", "--keep-going", "--quiet", str(folder))
     made = folder / "_build" / "html"
-    for asset in read(vendored, Assets).assets:
+    for asset in read(VENDORED, Assets).assets:
         vendor = made / "_static" / "vendor"
-        shutil.copytree(fetch(asset.id, vendored), vendor, dirs_exist_ok=True)
+        shutil.copytree(fetch(asset.id, VENDORED), vendor, dirs_exist_ok=True)
     write_data(build, made / "explorer")
     write_clip_pages(build, made / "clip")
     shutil.copytree(build / "clips", made / "clips", ignore=shutil.ignore_patterns(".*"))

@@ -120,8 +120,10 @@ def test_a_clip_that_cannot_be_heard_and_an_empty_answer_fail_alone(tmp_path, mo
     assert isinstance(answer, Answer)
     assert all(isinstance(failure, Failure) for failure in failures)
     assert "HearingError" in failures[2].error
-    nothing = Answer("", 1)
-    monkeypatch.setattr(LanguageModel, "answers", lambda _, p, __, steered: [dict.fromkeys(p, nothing)])
+    empty = Answer("", 1)
+    monkeypatch.setattr(
+        LanguageModel, "answers", lambda _, p, *__, **___: [dict.fromkeys(p, empty)]
+    )
     assert model.answer(asked, GREEDY)[0] == Failure("empty answer: no text was generated")
 
 
