@@ -18,9 +18,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from hashlib import sha256
@@ -53,8 +54,6 @@ VENDORED = PARAMS / "web_assets.yaml"
 """Listing of the scripts that pages load."""
 
 _STEERED = "ref-contextual"  # the model that steer_a_model steers
-_KERNELS = 2
-"""Each kernel executes many notebooks, since starting one takes as long as running a chapter."""
 _ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "AOR_CLIPS_URL": "clips"}
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -175,33 +174,41 @@ def execute_notebooks(
         finished(build, f"notebook-{path.name}", made_from[path.name])
         stale.remove(path)
     stale.sort(key=lambda path: path.stem not in ASK_MODELS)  # the longest notebooks first
-    waiting, done = iter(stale), itertools.count(1)
+    waiting, done = deque(stale), itertools.count(1)
 
-    def execute(kernel: AsyncKernelManager) -> None:
-        for path in waiting:
+    def execute(kernel: AsyncKernelManager, take: Callable[[], Path]) -> None:
+        for path in _until_empty(take):
             _execute(build, path, kernel)
             finished(build, f"notebook-{path.name}", made_from[path.name])
             report(next(done), len(stale))
 
     with (
         progress("notebooks") as report,
-        ThreadPoolExecutor(_KERNELS) as threads,
+        ThreadPoolExecutor() as threads,
         ExitStack() as kernels,
     ):
-        started = [kernels.enter_context(_kernel(notebooks)) for _ in stale[:_KERNELS]]
+        # Two kernels, since starting one takes as long as a chapter. They take notebooks from both
+        # ends, so that one alone loads models.
+        ends = (waiting.popleft, waiting.pop)[: len(stale)]
+        started = [(kernels.enter_context(_kernel(notebooks)), take) for take in ends]
         try:
-            for executed in as_completed([threads.submit(execute, kernel) for kernel in started]):
+            for executed in as_completed([threads.submit(execute, *one) for one in started]):
                 executed.result()
         except BookError as error:  # from the first failure; the other kernel is stopped
             print(error.__cause__, file=sys.stderr)
             raise
         finally:
-            for _ in waiting:  # after a failure or Ctrl-C, start no further notebook
-                pass
+            waiting.clear()  # after a failure or Ctrl-C, start no further notebook
     typer.echo(f"Notebooks executed: {len(stale)}; every other one is current")
     if unexecuted:
         typer.echo(f"Pages without output, as it takes models or clips: {', '.join(unexecuted)}")
     return len(stale)
+
+
+def _until_empty(take: Callable[[], Path]) -> Iterator[Path]:
+    with suppress(IndexError):
+        while True:
+            yield take()
 
 
 def write_pages(build: Path) -> None:
