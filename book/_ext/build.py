@@ -238,13 +238,19 @@ def write_pages(build: Path) -> None:
         (folder / path.name).write_text(shortened(path.read_text("utf-8"), trials), "utf-8")
     shutil.copyfile(ROOT / "CHANGELOG.md", folder / "changelog.md")
     shutil.copyfile(ROOT / "CITATION.bib", folder / "citation.bib")
-    _run("jupyter-book", "build", "-W", "--keep-going", "--quiet", str(folder))
     made = folder / "_build" / "html"
+    with ThreadPoolExecutor(1) as thread:
+        pages = thread.submit(
+            _run, "jupyter-book", "build", "-W", "--keep-going", "--quiet", folder
+        )
+        write_data(build, made.with_name("explorer"))
+        write_clip_pages(build, made.with_name("clip"))
+        pages.result()
     for asset in read(VENDORED, Assets).assets:
         vendor = made / "_static" / "vendor"
         shutil.copytree(fetch(asset.id, VENDORED), vendor, dirs_exist_ok=True)
-    write_data(build, made / "explorer")
-    write_clip_pages(build, made / "clip")
+    for name in ("explorer", "clip"):
+        made.with_name(name).rename(made / name)
     shutil.copytree(build / "clips", made / "clips", ignore=shutil.ignore_patterns(".*"))
     replace_folder(made, html)
     finished(build, "html", made_from)
@@ -315,7 +321,7 @@ def _kernel(folder: Path) -> Iterator[AsyncKernelManager]:
         run_sync(kernel.shutdown_kernel)(now=True)
 
 
-def _run(program: str, *arguments: str) -> None:
+def _run(program: str, *arguments: str | Path) -> None:
     """Run a program of this environment; print its output only if it fails."""
     command = [str(Path(sys.executable).with_name(program)), *arguments]
     path = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]  # to find extensions

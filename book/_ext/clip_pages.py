@@ -34,7 +34,7 @@ def write_clip_pages(build: Path, folder: Path) -> None:
     stimuli, asked = study.stimuli, study.trials
     plain = asked[(asked["arm"] == "none") & (asked["method"] != "probe")]
     answers = {name: trials for name, trials in plain.groupby("stimulus_id")}
-    folder.mkdir()
+    folder.mkdir(parents=True)
     shutil.copy(Path(__file__).with_name("clip.css"), folder)
     template = jinja2.Template(Path(__file__).with_name("clip.html").read_text("utf-8"))
     for row in stimuli.to_dict("records"):

@@ -71,7 +71,7 @@ def write_data(build: Path, folder: Path) -> None:
     study = aor.open(build)
     stimuli, asked = study.stimuli, study.trials
     trials = _trials(asked[asked["method"] != "probe"], stimuli)
-    folder.mkdir()
+    folder.mkdir(parents=True)
     starts: list[int] = []
     version = hashlib.sha256()
     for start, part in _parts(_cards(stimuli, trials, build)):

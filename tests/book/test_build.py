@@ -14,6 +14,8 @@ from book._ext.build import STATE, BookError, execute_notebooks
 from book._ext.unpacking import unpack_study
 from tests.audio.sounds import put
 
+STEPS = [f"book._ext.{name}" for name in ("build._run", "explorer.write_data")]
+STEPS += ["book._ext.clip_pages.write_clip_pages", "aor_lib.storage.assets.fetch"]
 READ = ("CITATION.cff", "requirements/lock.txt", "reference/judge/blind_tests.csv")
 
 
@@ -96,7 +98,10 @@ def test_pages_are_stale_if_what_they_show_has_other_content(study, monkeypatch)
 
 
 @pytest.mark.parametrize("error", [BookError("no page"), KeyboardInterrupt()])
-def test_pages_that_fail_or_are_interrupted_leave_the_last_good_ones(study, monkeypatch, error):
+@pytest.mark.parametrize("step", STEPS)
+def test_pages_that_fail_or_are_interrupted_leave_the_last_good_ones(
+    study, monkeypatch, step, error
+):
     build, _, _ = study
     put(build / "html" / "index.html", "good")
 
@@ -104,7 +109,8 @@ def test_pages_that_fail_or_are_interrupted_leave_the_last_good_ones(study, monk
         raise error
 
     monkeypatch.setattr("aor_lib.open", lambda build: SimpleNamespace(trials=None))
-    monkeypatch.setattr(book, "_run", fail)
+    for name in STEPS:
+        monkeypatch.setattr(name, fail if name == step else lambda *_: None)
     for _ in range(2):  # and they do not pass for current
         with pytest.raises(type(error)):
             book.write_pages(build)
