@@ -21,7 +21,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
 from functools import partial
 from hashlib import sha256
@@ -206,9 +206,11 @@ def execute_notebooks(
 
 
 def _until_empty(take: Callable[[], Path]) -> Iterator[Path]:
-    with suppress(IndexError):
+    try:
         while True:
             yield take()
+    except IndexError:
+        return
 
 
 def write_pages(build: Path) -> None:

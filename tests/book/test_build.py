@@ -1,11 +1,13 @@
 import json
 import os
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from filelock import FileLock
 from nbformat.v4 import new_code_cell, new_notebook
+from typer.testing import CliRunner
 
 from aor_lib.config.params import PARAMS, load_study
 from aor_lib.inference.exchange import export_results
@@ -128,6 +130,23 @@ def test_new_pages_take_the_place_of_old_ones_and_the_old_ones_stay_if_they_cann
     for folder in (tmp_path, tmp_path / "old"):
         book.link_to(folder, tmp_path / "html")
         assert (tmp_path / "html").resolve() == folder
+
+
+def test_a_profile_anywhere_is_built_in_the_folder_that_is_named(tmp_path, monkeypatch):
+    profile, made = put(tmp_path / "my/profile.yaml", (PARAMS / "smoke.yaml").read_bytes()), []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(book, "stages", lambda *given: [("stimuli", lambda: made.append(given[2]))])
+    for name in ("record_state", "execute_notebooks", "write_pages"):
+        monkeypatch.setattr(book, name, lambda folder, *_, **__: made.append(folder))
+    done = CliRunner().invoke(book.app, [str(profile), "--build", "other"])
+    assert (done.exit_code, made) == (0, [Path("other")] * 4)
+    assert Path("build/html").resolve() == tmp_path / "other/html"
+
+
+def test_a_program_that_fails_fails_the_book_and_its_output_is_shown(capfd):
+    with pytest.raises(BookError, match="python failed"):
+        book._run("python", "-c", "raise SystemExit('no page')")
+    assert "no page" in capfd.readouterr().err
 
 
 @pytest.mark.slow

@@ -105,13 +105,14 @@ def test_a_link_to_one_card_is_copied_and_opens_that_card_alone(browser, html):
 def test_the_page_of_a_clip_plays_also_within_another_page(tab, address):
     opened(tab, f"{address}/explorer.html#condition=benign_scene&intent=pseudo_harmful")
     page = tab.get_by_role("link", name="Open this clip").first.evaluate("link => link.href")
-    tab.evaluate(probe("embed"), page)
-    assert tab.frame_locator("iframe").locator("audio").evaluate(PLAY)
     tab.goto(page)
     assert tab.locator("audio").evaluate(PLAY)
     assert tab.locator(".aor-answers .aor-label").count() > 1
     assert axe_finds(tab) == []
-    tab.get_by_role("link", name="In the explorer").click()
+    tab.evaluate(probe("embed"), page)
+    embedded = tab.frame_locator("iframe")
+    assert embedded.locator("audio").evaluate(PLAY)
+    embedded.get_by_role("link", name="In the explorer").click()  # in the whole window
     tab.wait_for_selector(CARDS)
     assert count(tab)[0] == 1
 
@@ -123,5 +124,6 @@ def test_every_stimulus_has_a_page_with_a_preview_and_no_answer_to_a_harmful_req
         text = (html / "clip" / f"{name}.html").read_text(encoding="utf-8")
         preview = dict(re.findall('<meta property="og:([^"]*)" content="([^"]*)">', text))
         assert {"title", "description", "url"} <= preview.keys()
+        assert not re.search('(src|href)="(\\w+:)?//', text)
         assert all((html / preview[one]).is_file() for one in ("audio", "image") if one in preview)
         assert name not in harmful or not re.search("aor-said|aor-heard", text)
