@@ -60,7 +60,6 @@ def test_a_model_with_a_word_filter_keeps_failures_and_reads_what_was_asked(monk
 
 @pytest.mark.parametrize("name", CELLS)
 def test_no_prose_of_a_notebook_states_a_result(name):
-    """Measurements differ from build to build, so only a cell can give them."""
     prose = "\n".join(sources(name, "markdown"))
     assert set(re.findall(r"[\d.]*\d ?(?:%|points?\b|percent)", prose)) <= CONVENTIONS
 

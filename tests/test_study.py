@@ -1,5 +1,3 @@
-"""The face: what a notebook calls, on trials that were written for it."""
-
 import pytest
 
 import aor_lib

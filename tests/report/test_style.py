@@ -4,6 +4,8 @@ import pytest
 from aor_lib.report import style
 from aor_lib.report.style import METHODS
 
+DARK_PAGE = "#14181E"
+
 
 def test_ids_stand_in_the_order_of_the_design_with_the_colours_of_the_palette():
     kinds = ["of no design", "threatening_scene", "benign_scene", "threatening_scene"]
@@ -34,12 +36,6 @@ def test_a_table_to_read_has_titles_for_ids_and_leaves_numbers_and_sentences_as_
     assert table.to_dict("records") == [{"Model": "X", "p": 0.5, "Text": "I can't help."}]
 
 
-def test_words_of_a_row_say_what_is_compared_with_what():
-    row = {"model": "ref-x", "level": "noise", "baseline": "benign_scene"}
-    words = style.in_words(row, ("model", "level", "baseline"), {"ref-x": "X"})
-    assert words == "X, spectrum-matched noise against benign scene"
-
-
 def contrast(one, other):
     def luminance(colour):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
@@ -52,7 +48,6 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("colour", style.PALETTE)
 def test_a_colour_of_the_charts_stands_out_on_white_and_its_lighter_twin_on_a_dark_page(colour):
-    dark_page = "#14181E"  # the theme's
     assert contrast(colour, "#FFFFFF") >= 3
-    assert contrast(style.DARK[colour], dark_page) >= 4.5
-    assert contrast(style.DARK[colour], dark_page) > contrast(colour, dark_page)
+    assert contrast(style.DARK[colour], DARK_PAGE) >= 4.5
+    assert contrast(style.DARK[colour], DARK_PAGE) > contrast(colour, DARK_PAGE)
